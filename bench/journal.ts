@@ -10,9 +10,9 @@ import type { Database } from "../src/db/database.ts";
 import { openEmbedded } from "../src/db/embedded/open-embedded.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { embeddedArchive } from "../src/db/open-db.ts";
-import { systemClock } from "../src/lib/clock.ts";
 import { createRequestIds } from "../src/lib/id.ts";
 import { createLog } from "../src/lib/log.ts";
+import { systemClock } from "../src/lib/time/clock.ts";
 import {
   type OpenUsageJournal,
   openUsageJournal,

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { JsonObject } from "../src/lib/json.ts";
+import type { JsonObject } from "../src/lib/json/json.ts";
 import { openRowProcess } from "../src/workflows/row-process/open-row-process.ts";
 import { packRows } from "../src/workflows/rows/pack-rows.ts";
 import type { Row, RowChunk, StepInput } from "../src/workflows/rows/row.ts";

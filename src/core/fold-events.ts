@@ -1,4 +1,4 @@
-import type { JsonObject } from "../lib/json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import { receive, type Source, type Taker } from "../lib/receive.ts";
 import type { AnswerBlock, ChatAnswer } from "./chat-answer.ts";
 import type { ChatEvent, ChatEvents, FinishEvent, SearchEvent, ToolRun } from "./chat-event.ts";

@@ -1,7 +1,7 @@
 import type { LimitStatus } from "../core/limit-status.ts";
 import type { Assistant } from "../knowledge/assistants/assistant.ts";
 import { toAbortSignal } from "../lib/cancellation.ts";
-import type { JsonObject } from "../lib/json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import { runTool } from "../tools/run-tool.ts";
 import type { Tool, ToolResult } from "../tools/tool.ts";
 import { admitCall } from "./admit.ts";

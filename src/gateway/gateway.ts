@@ -4,7 +4,7 @@ import type { Caller } from "../core/caller.ts";
 import type { Channel } from "../core/channel.ts";
 import type { CallTrace } from "../lib/call-trace.ts";
 import type { CancelSignal } from "../lib/cancellation.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import type { Admission, Limits } from "../limits/limits.ts";
 import type { LimitRefusals } from "../usage/sums/limit-refusals.ts";
 import type { UsageJournal, UsageRecord } from "../usage/usage-record.ts";

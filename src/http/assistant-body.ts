@@ -6,7 +6,7 @@ import { coversName, EVERY_NAME } from "../core/name-patterns.ts";
 import { ServiceError } from "../core/service-error.ts";
 import type { Assistant } from "../knowledge/assistants/assistant.ts";
 import type { AssistantPatch } from "../knowledge/assistants/assistant-record.ts";
-import type { JsonObject } from "../lib/json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import { searchText } from "./fields.ts";
 import { printableName } from "./key-fields.ts";
 

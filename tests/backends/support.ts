@@ -6,8 +6,8 @@ import { createVllm } from "../../src/backends/vendors/vllm.ts";
 import type { ChatEvent, ChatEvents } from "../../src/core/chat-event.ts";
 import type { ChatRequest, GenerationParameters } from "../../src/core/chat-request.ts";
 import { ServiceError } from "../../src/core/service-error.ts";
-import { systemClock } from "../../src/lib/clock.ts";
 import { createHttpClient } from "../../src/lib/http/create-http-client.ts";
+import { systemClock } from "../../src/lib/time/clock.ts";
 
 /** A key that must never be seen by a client. */
 export const ENGINE_KEY = "sk-canary-of-the-engine-0123456789";

@@ -5,7 +5,7 @@ import type { ChatEvent, ChatEvents } from "../../src/core/chat-event.ts";
 import type { ChatRequest, UserPart } from "../../src/core/chat-request.ts";
 import { type ErrorCode, ServiceError } from "../../src/core/service-error.ts";
 import { answerChat } from "../../src/gateway/answer-chat.ts";
-import { systemClock } from "../../src/lib/clock.ts";
+import { systemClock } from "../../src/lib/time/clock.ts";
 import type { UsageRecord, UsageStart } from "../../src/usage/usage-record.ts";
 import { chatRequest, collect, MODEL, textOf } from "../backends/support.ts";
 import { noLimits } from "../support/stages/no-limits.ts";

@@ -11,7 +11,7 @@ import { ServiceError } from "../../src/core/service-error.ts";
 import type { Database } from "../../src/db/database.ts";
 import { answerChat } from "../../src/gateway/answer-chat.ts";
 import { embed } from "../../src/gateway/embed.ts";
-import { systemClock } from "../../src/lib/clock.ts";
+import { systemClock } from "../../src/lib/time/clock.ts";
 import type { Limits } from "../../src/limits/limits.ts";
 import { openMemoryLimits } from "../../src/limits/memory-limits.ts";
 import type { UsageJournal, UsageRecord } from "../../src/usage/usage-record.ts";

@@ -4,7 +4,7 @@ import { createVllm } from "../../src/backends/vendors/vllm.ts";
 import type { Caller } from "../../src/core/caller.ts";
 import type { ChatRequest } from "../../src/core/chat-request.ts";
 import { answerChat } from "../../src/gateway/answer-chat.ts";
-import { systemClock } from "../../src/lib/clock.ts";
+import { systemClock } from "../../src/lib/time/clock.ts";
 import type { UsageRecord } from "../../src/usage/usage-record.ts";
 import { chatRequest, startRawServer, upstreamAt } from "../backends/support.ts";
 import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";

@@ -12,7 +12,7 @@ import { CallMeter } from "../../src/gateway/call-meter.ts";
 import type { ChatCall } from "../../src/gateway/chat-call.ts";
 import type { Gateway } from "../../src/gateway/gateway.ts";
 import { meterRound, meterRounds } from "../../src/gateway/meter.ts";
-import { systemClock } from "../../src/lib/clock.ts";
+import { systemClock } from "../../src/lib/time/clock.ts";
 import type { Limits } from "../../src/limits/limits.ts";
 import { openMemoryLimits } from "../../src/limits/memory-limits.ts";
 import type { OpenUsageJournal } from "../../src/usage/journal/open-usage-journal.ts";

@@ -4,7 +4,7 @@ import type { Base } from "../../db/base.ts";
 import type { Db } from "../../db/context.ts";
 import { sessions, users } from "../../db/tables/users.ts";
 import { causeOf } from "../../lib/log.ts";
-import { repeat } from "../../lib/repeat.ts";
+import { repeat } from "../../lib/time/repeat.ts";
 import type { HashCredential } from "../hash-credential.ts";
 import { personLimitsOf } from "../keys/known/key-limits.ts";
 import { pruneLogins } from "./prune-logins.ts";

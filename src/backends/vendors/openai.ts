@@ -3,7 +3,7 @@ import { createChatCompletionsClient } from "../../codecs/chat-completions/clien
 import { responsesClient } from "../../codecs/responses/client.ts";
 import { readContextOverflow } from "../../codecs/shared/openai-overflow.ts";
 import type { ChatRequest } from "../../core/chat-request.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { Backend, VendorEffort } from "../backend.ts";
 import { withoutEffort } from "../rules/concessions.ts";
 import { type EffortRule, nearestEffort } from "../rules/effort-rule.ts";

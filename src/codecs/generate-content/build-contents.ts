@@ -7,7 +7,7 @@ import type {
   UserPart,
 } from "../../core/chat-request.ts";
 import { openSeal } from "../../core/seal.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { AssistantTurn, CallResult, Turn, UserTurn } from "../shared/alternate-turns.ts";
 import { objectText } from "../shared/object-text.ts";
 

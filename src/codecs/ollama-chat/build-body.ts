@@ -4,7 +4,7 @@ import type {
   ToolChoice,
   ToolDefinition,
 } from "../../core/chat-request.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { UpstreamModel } from "../codec.ts";
 import { buildMessages } from "./build-messages.ts";
 import { buildOptions, namesKeptFromEngine, splitExtra } from "./build-options.ts";

@@ -4,7 +4,7 @@ import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import type { Database } from "../../db/database.ts";
 import { datasets } from "../../db/tables/datasets.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import type { DatasetViews } from "../views/dataset-views.ts";
 
 /** A dataset as it is stored. */

@@ -10,7 +10,7 @@ import type {
 import { coversName } from "../../core/name-patterns.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Assistant, Grounding } from "../../knowledge/assistants/assistant.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { visibleTools } from "../../tools/visible-tools.ts";
 import type { ChatTarget } from "../resolve-target.ts";

@@ -1,6 +1,6 @@
 import { encodeError } from "../../codecs/shared/openai-error-body.ts";
 import type { ServiceError } from "../../core/service-error.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { openaiLimitHeaders } from "../families/openai-limit-headers.ts";
 import type { SayLimits } from "../families/say-limits.ts";
 

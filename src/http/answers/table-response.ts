@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { type CsvCell, csvText } from "../../lib/csv.ts";
+import { type CsvCell, csvText } from "../../lib/text/csv.ts";
 import type { RequestContext } from "../request/route.ts";
 
 /** The format of the answer. */

@@ -9,7 +9,7 @@ import type { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { callTool } from "../../gateway/call-tool.ts";
 import type { OpenCall } from "../../gateway/open-calls.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { markedArguments } from "../../tools/servers/protocol/parameter-headers.ts";
 import type { BoundTools } from "../../tools/visible-tools.ts";
 import { answerLate } from "../answers/late-answer.ts";

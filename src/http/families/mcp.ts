@@ -13,7 +13,7 @@ import { pageOfTools, readAskedVersion } from "../../codecs/mcp/read-params.ts";
 import { type Era, negotiate } from "../../codecs/mcp/versions.ts";
 import type { Deps } from "../../deps.ts";
 import type { OpenCall } from "../../gateway/open-calls.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { type BoundTools, boundTools } from "../../tools/visible-tools.ts";
 import { type BodyLimits, readJsonBody } from "../bodies/read-json-body.ts";

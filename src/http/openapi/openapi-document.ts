@@ -1,7 +1,7 @@
 import { OpenAPIHono, type RouteConfig } from "@hono/zod-openapi";
 import { SESSION_COOKIE } from "../../access/sent-credential.ts";
 import { scopeFor } from "../../core/service-scope.ts";
-import { isJsonObject } from "../../lib/json.ts";
+import { isJsonObject } from "../../lib/json/json.ts";
 import type { AnyRouteDefinition } from "../request/route.ts";
 import { completeDocument } from "./complete-document.ts";
 

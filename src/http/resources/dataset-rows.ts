@@ -11,7 +11,7 @@ import { type Import, importDataset, importRows } from "../../data/datasets/impo
 import { TABLE_TYPES, type TableFormat } from "../../data/datasets/imports/table-job.ts";
 import type { RowPlace } from "../../data/datasets/read-rows.ts";
 import type { Deps } from "../../deps.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { rowStreamResponse } from "../answers/row-stream.ts";
 import { toJson } from "../answers/to-json.ts";

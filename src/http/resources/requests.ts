@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { CHANNELS } from "../../core/channel.ts";
 import type { Deps } from "../../deps.ts";
-import { decodeBase64Text, encodeBase64Text } from "../../lib/base64-text.ts";
-import type { CsvCell } from "../../lib/csv.ts";
+import { decodeBase64Text, encodeBase64Text } from "../../lib/text/base64-text.ts";
+import type { CsvCell } from "../../lib/text/csv.ts";
 import { readRequest } from "../../usage/reports/find-request.ts";
 import { listRequests } from "../../usage/reports/list-requests.ts";
 import { OUTCOMES } from "../../usage/usage-record.ts";

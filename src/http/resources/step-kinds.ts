@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { Deps } from "../../deps.ts";
-import { keepLargeNumbers } from "../../lib/exact-json.ts";
+import { keepLargeNumbers } from "../../lib/json/exact-json.ts";
 import { COMMON_FIELDS } from "../../workflows/definition/parse-steps.ts";
 import { TRIGGER_SCHEMAS } from "../../workflows/definition/parse-triggers.ts";
 import { testWorkflowStep } from "../../workflows/records/test-workflow-step.ts";

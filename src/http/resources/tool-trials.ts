@@ -4,7 +4,7 @@ import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { tryTool } from "../../gateway/try-tool.ts";
 import type { Assistant } from "../../knowledge/assistants/assistant.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { listLeftOut, listReplaced } from "../../tools/servers/tool-servers.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { trialAssistant } from "../../tools/trial-assistant.ts";

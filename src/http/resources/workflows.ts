@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { invalidValue } from "../../codecs/shared/check-request.ts";
 import type { Deps } from "../../deps.ts";
-import { keepLargeNumbers } from "../../lib/exact-json.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { keepLargeNumbers } from "../../lib/json/exact-json.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { readFields } from "../../workflows/definition/describe-faults.ts";
 import { outside } from "../../workflows/definition/parse-triggers.ts";
 import {

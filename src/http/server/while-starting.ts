@@ -1,7 +1,7 @@
 import type { Settings } from "../../config/settings.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { createRequestIds } from "../../lib/id.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { type ErrorForm, errorResponse } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { waitingPage } from "../console/waiting-page.ts";

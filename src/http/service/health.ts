@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { Deps } from "../../deps.ts";
 import type { Log } from "../../lib/log.ts";
-import { within } from "../../lib/within.ts";
+import { within } from "../../lib/time/within.ts";
 import type { Readiness } from "../../operations/health.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { licenseState } from "../license-state.ts";

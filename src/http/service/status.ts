@@ -3,7 +3,7 @@ import type { Model } from "../../backends/backend.ts";
 import type { Deps } from "../../deps.ts";
 import { mayUse } from "../../knowledge/rights.ts";
 import { shareRecent } from "../../lib/concurrency.ts";
-import { within } from "../../lib/within.ts";
+import { within } from "../../lib/time/within.ts";
 import { outboxFigures } from "../../queue/figures.ts";
 import { countWaitingTools } from "../../tools/servers/tool-servers.ts";
 import { countFailingWorkflows } from "../../workflows/records/workflows.ts";

@@ -1,7 +1,7 @@
 import { eq, sql } from "drizzle-orm";
 import { type Db, withTransaction } from "../../db/context.ts";
 import { vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
-import { storableText } from "../../lib/storable-text.ts";
+import { storableText } from "../../lib/text/storable-text.ts";
 import { enqueueIngestion } from "./ingestion-jobs.ts";
 import { changeFile, deleteChunks, type IngestionTarget, lockStore } from "./ingestion-target.ts";
 import { failReindex, swapIfWhole } from "./reindex.ts";

@@ -1,6 +1,6 @@
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import {
   ClaimLost,
   describeFailure,

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { SQL } from "drizzle-orm";
 import type { AttributeFilter } from "../../core/file-search.ts";
 import type { Database } from "../../db/database.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import { type CommonWords, sampleCommonWords } from "./common-words.ts";
 import {
   COUNT_MAX,

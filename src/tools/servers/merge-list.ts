@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { ToolRow } from "./tool-server.ts";
 import { definitionOf } from "./tool-server.ts";
 import type { ListedTool } from "./tool-server-client.ts";

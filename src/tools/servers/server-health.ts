@@ -1,5 +1,5 @@
-import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import { zeroCounts } from "../../lib/zero-counts.ts";
 import type { CheckOutcome } from "./ask-server.ts";
 import type { KnownServers } from "./known-servers.ts";

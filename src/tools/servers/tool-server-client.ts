@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { ToolResult } from "../tool.ts";
 
 /** Where a tool server is and what each request to it carries. */

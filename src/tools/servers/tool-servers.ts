@@ -1,9 +1,9 @@
 import { ServiceError } from "../../core/service-error.ts";
 import type { Database } from "../../db/database.ts";
 import type { ToolLevel } from "../../knowledge/assistants/assistant.ts";
-import type { Clock } from "../../lib/clock.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { SecretBox } from "../../lib/secret-box.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import type { AskServer } from "./ask-server.ts";
 import type { KnownServers } from "./known-servers.ts";
 import type { ServerChecks } from "./server-checks.ts";

@@ -1,6 +1,6 @@
 import { ServiceError } from "../../core/service-error.ts";
 import type { ToolLevel } from "../../knowledge/assistants/assistant.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { ToolSource } from "../registry.ts";
 import { failed } from "../run-tool.ts";
 import type { Tool, ToolContext, ToolResult } from "../tool.ts";

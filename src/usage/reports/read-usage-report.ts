@@ -5,7 +5,7 @@ import type { Db } from "../../db/context.ts";
 import type { Database } from "../../db/database.ts";
 import { DAY_MS, dayOf } from "../../db/days/day-table.ts";
 import { usageHours } from "../../db/tables/usage.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import { firstKeptDay, listUsageDays } from "../sums/usage-days.ts";
 import {
   NO_USAGE,

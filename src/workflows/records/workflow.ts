@@ -9,7 +9,7 @@ import {
   workflows,
 } from "../../db/tables/workflows.ts";
 import { mayChange, mayUse } from "../../knowledge/rights.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { Trigger } from "../definition/definition.ts";
 import { parseTriggers } from "../definition/parse-triggers.ts";
 import { triggerKey } from "../definition/trigger-key.ts";

@@ -5,7 +5,7 @@ import type { AnyCaller } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { workflowQueues, workflows, workflowVersions } from "../../db/tables/workflows.ts";
 import { type Owned, visibleTo } from "../../knowledge/rights.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { parseTriggers } from "../definition/parse-triggers.ts";
 import { type IssuedWebhook, issueWebhook } from "./webhook-credential.ts";
 import {

@@ -7,7 +7,7 @@ import { files } from "../../db/tables/knowledge.ts";
 import { createFileFromBytes } from "../../knowledge/files/create-file.ts";
 import { addFiles, type NewStoreFile } from "../../knowledge/stores/add-files.ts";
 import { lockStore, type readStore } from "../../knowledge/stores/stores.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json/json.ts";
 import { readOwner } from "../owner-caller.ts";
 import { unpackTexts } from "../rows/pack-rows.ts";
 import { StepFailure } from "../runs/run.ts";

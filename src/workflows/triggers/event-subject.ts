@@ -7,7 +7,7 @@ import { files, vectorStores } from "../../db/tables/knowledge.ts";
 import { workflows } from "../../db/tables/workflows.ts";
 import type { FileConnections } from "../../knowledge/file-connections.ts";
 import { mayUse, type Owned } from "../../knowledge/rights.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { DeliveredEvent, FileFacts } from "../../queue/subscriptions.ts";
 import type { EventTrigger, KnownTrigger } from "./known-triggers.ts";
 import { chainOfFile, chainOfIngestion } from "./marks.ts";

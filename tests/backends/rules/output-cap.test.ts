@@ -9,7 +9,7 @@ import { createOllama } from "../../../src/backends/vendors/ollama.ts";
 import { createVllm } from "../../../src/backends/vendors/vllm.ts";
 import type { ChatRequest } from "../../../src/core/chat-request.ts";
 import { EFFORTS } from "../../../src/core/effort.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../src/lib/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../src/lib/json/json.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import { chatRequest, collect, MODEL, never, upstreamAt } from "../support.ts";
 import { cloudAt, cloudModel } from "../vendors/cloud-calls.ts";

@@ -10,7 +10,7 @@ import { withTransaction } from "../../../src/db/context.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { sessions, users } from "../../../src/db/tables/users.ts";
 import { randomBase62 } from "../../../src/lib/id.ts";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { createLog } from "../../../src/lib/log.ts";
 
 export interface DatasetStage {

@@ -4,8 +4,8 @@ import { chatErrorForm } from "../../../src/http/answers/error-response.ts";
 import { RequestLine } from "../../../src/http/request/request-line.ts";
 import { createRouteTable } from "../../../src/http/request/route-table.ts";
 import { createRouter } from "../../../src/http/request/router.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
 import { createLog } from "../../../src/lib/log.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 
 const definition = {
   method: "get",

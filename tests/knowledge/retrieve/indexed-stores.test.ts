@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { AttributeFilter } from "../../../src/core/file-search.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { IndexedStores } from "../../../src/knowledge/retrieve/indexed-stores.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import { collectGarbage } from "../../support/collect-garbage.ts";
 
 const FILTERS = 60;

@@ -10,8 +10,8 @@ import { openDatabase } from "../../../src/db/open-db.ts";
 import { files } from "../../../src/db/tables/knowledge.ts";
 import { deleteFile } from "../../../src/knowledge/files/delete-files.ts";
 import { refuseOtherFolder } from "../../../src/knowledge/files/files-folder.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
 import { createLog } from "../../../src/lib/log.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import { makeBackup } from "../../../src/operations/backup/make-backup.ts";
 import { writeBackupFile } from "../../../src/operations/backup/write-backup-file.ts";
 import {

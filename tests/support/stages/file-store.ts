@@ -3,8 +3,8 @@ import type { Database } from "../../../src/db/database.ts";
 import { createFile, type NewFile } from "../../../src/knowledge/files/create-file.ts";
 import type { FileStore, StoredFile } from "../../../src/knowledge/files/files.ts";
 import { createOriginals } from "../../../src/knowledge/files/originals.ts";
-import { type Clock, systemClock } from "../../../src/lib/clock.ts";
 import { createLog } from "../../../src/lib/log.ts";
+import { type Clock, systemClock } from "../../../src/lib/time/clock.ts";
 
 /** The verbs of files on a database, with their contents in a folder. */
 export function createFileStore(

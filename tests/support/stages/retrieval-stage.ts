@@ -13,8 +13,8 @@ import {
 import { openRetrieval, type Retrieval } from "../../../src/knowledge/retrieve/open-retrieval.ts";
 import type { Passage } from "../../../src/knowledge/retrieve/passage.ts";
 import { tsvectorOf } from "../../../src/knowledge/retrieve/words.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
 import { createLog } from "../../../src/lib/log.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 
 const INSERTED_AT_ONCE = 250;
 

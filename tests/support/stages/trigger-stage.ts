@@ -12,7 +12,7 @@ import {
 } from "../../../src/db/tables/workflows.ts";
 import type { FileConnection } from "../../../src/knowledge/file-connections.ts";
 import { randomBase62 } from "../../../src/lib/id.ts";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import {
   createInternalEvents,

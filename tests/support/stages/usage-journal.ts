@@ -5,8 +5,8 @@ import { sql } from "drizzle-orm";
 import { loadConfig } from "../../../src/config/load-config.ts";
 import { connect } from "../../../src/db/connect.ts";
 import type { Database } from "../../../src/db/database.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
 import { createLog } from "../../../src/lib/log.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import type { Limits } from "../../../src/limits/limits.ts";
 import {
   type OpenUsageJournal,

@@ -1,6 +1,6 @@
 import type { SimulatorOptions } from "../../../simulator/options.ts";
 import { createEgress } from "../../../src/lib/egress/egress.ts";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { createStepModels } from "../../../src/workflows/models/create-step-models.ts";
 import type { StepModels } from "../../../src/workflows/models/step-models.ts";

@@ -5,7 +5,7 @@ import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Caller } from "../../../src/core/caller.ts";
 import type { Assistant } from "../../../src/knowledge/assistants/assistant.ts";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { FUNCTION_CATALOG_SQL } from "../../../src/lib/sql-gate/postgres/function-catalog.ts";
 import { createQuerySql } from "../../../src/tools/builtin/query-sql.ts";
 import type {

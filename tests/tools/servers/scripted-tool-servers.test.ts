@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { ToolServerRequest } from "../../../simulator/tool-server/tool-server.ts";
 import { createEgress } from "../../../src/lib/egress/egress.ts";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { createToolServerClient } from "../../../src/tools/servers/create-tool-server-client.ts";
 import type { ToolServerLink } from "../../../src/tools/servers/tool-server-client.ts";
 import { ToolServerFailure } from "../../../src/tools/servers/tool-server-failure.ts";

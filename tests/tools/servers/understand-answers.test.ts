@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createEgress, type EgressOptions } from "../../../src/lib/egress/egress.ts";
-import type { JsonObject, JsonValue } from "../../../src/lib/json.ts";
+import type { JsonObject, JsonValue } from "../../../src/lib/json/json.ts";
 import { createToolServerClient } from "../../../src/tools/servers/create-tool-server-client.ts";
 import type { ToolServerLink } from "../../../src/tools/servers/tool-server-client.ts";
 import { ToolServerFailure } from "../../../src/tools/servers/tool-server-failure.ts";

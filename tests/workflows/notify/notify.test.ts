@@ -5,7 +5,7 @@ import { loadConfig } from "../../../src/config/load-config.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { outboxEvents } from "../../../src/db/tables/outbox.ts";
 import { createEgress } from "../../../src/lib/egress/egress.ts";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { zeroCounts } from "../../../src/lib/zero-counts.ts";
 import { TRY_RESULTS } from "../../../src/queue/topic.ts";

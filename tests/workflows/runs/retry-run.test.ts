@@ -9,7 +9,7 @@ import {
   workflows,
   workflowVersions,
 } from "../../../src/db/tables/workflows.ts";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { scopeOf } from "../../../src/workflows/execute/run-scope.ts";
 import { dropRunRows } from "../../../src/workflows/rows/drop-run-rows.ts";
 import { acceptRunNow, chunksOf } from "../../../src/workflows/runs/accept/accept-runs.ts";

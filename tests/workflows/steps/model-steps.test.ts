@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { chatStep as chat } from "../../../src/workflows/steps/chat.ts";
 import { classifyStep as classify } from "../../../src/workflows/steps/classify.ts";
 import { embedStep as embed } from "../../../src/workflows/steps/embed.ts";

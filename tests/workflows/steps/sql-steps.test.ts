@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { JsonObject, JsonValue } from "../../../src/lib/json.ts";
+import type { JsonObject, JsonValue } from "../../../src/lib/json/json.ts";
 import { querySqlStep } from "../../../src/workflows/steps/query-sql.ts";
 import type { CheckContext } from "../../../src/workflows/steps/step-kind.ts";
 import type { StepServices } from "../../../src/workflows/steps/step-services.ts";

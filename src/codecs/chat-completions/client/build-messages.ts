@@ -5,7 +5,7 @@ import type {
   TextPart,
   ToolCallPart,
 } from "../../../core/chat-request.ts";
-import type { JsonObject } from "../../../lib/json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import { fitCallIds } from "../../shared/fit-call-ids.ts";
 import { buildContent } from "./build-content.ts";
 import type { Dialect } from "./dialect.ts";

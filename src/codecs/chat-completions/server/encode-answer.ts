@@ -5,7 +5,7 @@ import type {
   ChatAnswer,
 } from "../../../core/chat-answer.ts";
 import type { Usage } from "../../../core/chat-event.ts";
-import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 import type { AnswerContext } from "../../codec.ts";
 import { encodeExtension } from "../../shared/answer-extension.ts";
 import { joinExtras, withWholeLogprobs } from "../extras.ts";

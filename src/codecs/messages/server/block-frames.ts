@@ -5,7 +5,7 @@ import type {
   ToolCallStartEvent,
 } from "../../../core/chat-event.ts";
 import { frameLiterals } from "../../../core/frame-literals.ts";
-import type { JsonObject } from "../../../lib/json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import { toolUseHead } from "./encode-message.ts";
 import { eventFrame, frameHead } from "./event-frame.ts";
 import { WaitingCalls } from "./waiting-calls.ts";

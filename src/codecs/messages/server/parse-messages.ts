@@ -5,7 +5,7 @@ import type {
   ToolMessage,
   UserPart,
 } from "../../../core/chat-request.ts";
-import type { JsonObject } from "../../../lib/json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import { parseBlock, parseContent, parseText, readCacheControl } from "./parse-blocks.ts";
 import type { ReadInput } from "./raw-inputs.ts";
 import { readToolId } from "./tool-ids.ts";

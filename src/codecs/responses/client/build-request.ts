@@ -5,7 +5,7 @@ import type {
   ToolChoice,
   ToolDefinition,
 } from "../../../core/chat-request.ts";
-import type { JsonObject, JsonValue } from "../../../lib/json.ts";
+import type { JsonObject, JsonValue } from "../../../lib/json/json.ts";
 import type { UpstreamModel } from "../../codec.ts";
 import { buildInput } from "./build-input.ts";
 

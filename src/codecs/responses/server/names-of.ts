@@ -1,5 +1,5 @@
 import type { ChatRequest } from "../../../core/chat-request.ts";
-import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 import { type ClientNames, saysSomething, typeName } from "../../shared/client-names.ts";
 import { namesOfEffort } from "../../shared/metadata-extension.ts";
 import type { ResponsesRequest } from "./wire.ts";

@@ -6,7 +6,7 @@ import type {
   TextPart,
 } from "../../../core/chat-request.ts";
 import type { ServiceError } from "../../../core/service-error.ts";
-import { formatPath } from "../../../lib/value-faults.ts";
+import { formatPath } from "../../../lib/json/value-faults.ts";
 import { invalidValue } from "../../shared/check-request.ts";
 import { parseMediaUrl } from "../../shared/media-url.ts";
 import { fileIdRefused, parseFile } from "../../shared/parse-file.ts";

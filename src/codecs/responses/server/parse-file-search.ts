@@ -1,5 +1,5 @@
 import type { AttributeFilter, FileSearch } from "../../../core/file-search.ts";
-import type { JsonObject } from "../../../lib/json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import { parseAttributeFilter } from "../../shared/attribute-filter.ts";
 import { checkRequest, invalidValue } from "../../shared/check-request.ts";
 import type { ResponsesRequest } from "./wire.ts";

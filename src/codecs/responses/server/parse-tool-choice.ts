@@ -1,5 +1,5 @@
 import type { ToolChoice, ToolDefinition } from "../../../core/chat-request.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json/json.ts";
 import { invalidValue } from "../../shared/check-request.ts";
 import type { OfferedTool } from "./parse-tools.ts";
 import type { ResponsesRequest } from "./wire.ts";

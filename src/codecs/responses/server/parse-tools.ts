@@ -1,5 +1,5 @@
 import type { ToolDefinition } from "../../../core/chat-request.ts";
-import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 import { checkRequest } from "../../shared/check-request.ts";
 import { type ClientTool, ToolNames } from "./tool-names.ts";
 import {

@@ -1,6 +1,6 @@
 import type { CallerMemory } from "../../../core/caller-memory.ts";
 import { ServiceError } from "../../../core/service-error.ts";
-import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 import { checkItemCount } from "../../shared/check-item-count.ts";
 import { findResponse, type RememberedResponse, responseIdOfItem } from "./remembered-response.ts";
 import type { ResponsesRequest } from "./wire.ts";

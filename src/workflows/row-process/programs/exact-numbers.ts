@@ -1,4 +1,4 @@
-import type { JsonValue } from "../../../lib/json.ts";
+import type { JsonValue } from "../../../lib/json/json.ts";
 import { RowFault } from "../row-work.ts";
 
 /** The number `digits / 10 ** places`. */

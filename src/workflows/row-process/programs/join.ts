@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { JsonObject } from "../../../lib/json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import type { Row } from "../../rows/row.ts";
 import { LineFile } from "../disk/line-file.ts";
 import { LineStore } from "../disk/line-store.ts";

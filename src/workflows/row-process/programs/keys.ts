@@ -1,5 +1,5 @@
-import type { JsonValue } from "../../../lib/json.ts";
-import { isJsonObject } from "../../../lib/json.ts";
+import type { JsonValue } from "../../../lib/json/json.ts";
+import { isJsonObject } from "../../../lib/json/json.ts";
 import type { Row } from "../../rows/row.ts";
 import { fieldOf } from "../row-work.ts";
 

@@ -1,4 +1,4 @@
-import type { JsonValue } from "../../../lib/json.ts";
+import type { JsonValue } from "../../../lib/json/json.ts";
 import type { Row } from "../../rows/row.ts";
 import { fieldOf, ProgramFailure, RowFault } from "../row-work.ts";
 import { compareDecimals, type Decimal, decimalOf, ExactSum } from "./exact-numbers.ts";

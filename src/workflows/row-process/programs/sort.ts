@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { join } from "node:path";
-import type { JsonValue } from "../../../lib/json.ts";
+import type { JsonValue } from "../../../lib/json/json.ts";
 import { LineFile, readLineFile } from "../disk/line-file.ts";
 import type { RowWork } from "../row-program.ts";
 import { fieldOf, parseRow } from "../row-work.ts";

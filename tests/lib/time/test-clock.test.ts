@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { openTestClock, type TestClock } from "../../src/lib/clock.ts";
-import { startGateway, startRefused } from "../support/servers/start-gateway.ts";
+import { openTestClock, type TestClock } from "../../../src/lib/time/clock.ts";
+import { startGateway, startRefused } from "../../support/servers/start-gateway.ts";
 
 const DAY_SECONDS = 86_400;
 /** Longest time for a change of the file to hold; far more than it takes. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { LineReader } from "../../src/lib/line-reader.ts";
+import { LineReader } from "../../../src/lib/text/line-reader.ts";
 
 const encoder = new TextEncoder();
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isDeeperThan } from "../../src/lib/json-depth.ts";
+import { isDeeperThan } from "../../../src/lib/json/json-depth.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 

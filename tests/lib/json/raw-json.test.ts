@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { rawElements, rawMember } from "../../src/lib/raw-json.ts";
+import { rawElements, rawMember } from "../../../src/lib/json/raw-json.ts";
 
 describe("rawMember", () => {
   it.each<[object: string, name: string, value: string | undefined]>([

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { makeFolder } from "../../src/lib/make-folder.ts";
+import { makeFolder } from "../../../src/lib/folders/make-folder.ts";
 
 let root: string;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { csvText } from "../../src/lib/csv.ts";
-import { readCsv } from "../support/clients/read-csv.ts";
+import { csvText } from "../../../src/lib/text/csv.ts";
+import { readCsv } from "../../support/clients/read-csv.ts";
 
 const cell = (value: string | number | boolean | null) =>
   readCsv(csvText(["name", "next"], [{ name: value, next: "end" }]))[1]?.[0];

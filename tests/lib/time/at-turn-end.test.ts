@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { atTurnEnd } from "../../src/lib/at-turn-end.ts";
+import { atTurnEnd } from "../../../src/lib/time/at-turn-end.ts";
 
 it("Works of one turn of the event loop run at its end, in their order; what they bring runs a turn later", async () => {
   const ran: string[] = [];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decodeBase64Text, encodeBase64Text } from "../../src/lib/base64-text.ts";
+import { decodeBase64Text, encodeBase64Text } from "../../../src/lib/text/base64-text.ts";
 
 describe("a text in base64", () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { watchTime } from "../../src/lib/watch-time.ts";
+import { watchTime } from "../../../src/lib/time/watch-time.ts";
 
 const WAIT = { timeout: 20_000, interval: 10 };
 const sleep = (durationMs: number) => new Promise((resolve) => setTimeout(resolve, durationMs));
