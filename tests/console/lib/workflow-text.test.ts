@@ -17,7 +17,7 @@ import {
   setTrigger,
   workflowText,
 } from "../../../src/console/lib/workflow-text.ts";
-import { EXAMPLES } from "../../../src/console/pages/workflows/examples.ts";
+import { EXAMPLES } from "../../../src/console/pages/workflows/list/examples.ts";
 
 const documented = [
   ...readFileSync("docs/workflows.md", "utf8").matchAll(/^```json\n([\s\S]*?)^```/gm),

@@ -1,13 +1,13 @@
 import { useState } from "react";
-import type { StepKind, StepKinds } from "../../api/queries/workflows.ts";
-import type { JsonValue } from "../../lib/json-schema.ts";
-import { freeId } from "../../lib/workflow-graph.ts";
-import { addStep } from "../../lib/workflow-text.ts";
-import { ComboboxField } from "../../ui/forms/combobox.tsx";
-import { TextField } from "../../ui/forms/field.tsx";
-import { Form } from "../../ui/forms/form.tsx";
-import { Dialog } from "../../ui/overlays/dialog.tsx";
-import type { Draft } from "./use-draft.ts";
+import type { StepKind, StepKinds } from "../../../api/queries/workflows.ts";
+import type { JsonValue } from "../../../lib/json-schema.ts";
+import { freeId } from "../../../lib/workflow-graph.ts";
+import { addStep } from "../../../lib/workflow-text.ts";
+import { ComboboxField } from "../../../ui/forms/combobox.tsx";
+import { TextField } from "../../../ui/forms/field.tsx";
+import { Form } from "../../../ui/forms/form.tsx";
+import { Dialog } from "../../../ui/overlays/dialog.tsx";
+import type { Draft } from "../editor/use-draft.ts";
 
 interface AddStepDialogProps {
   /** The step that it stands behind; undefined while the dialog is closed. */

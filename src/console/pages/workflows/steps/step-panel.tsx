@@ -1,16 +1,16 @@
 import { useMemo } from "react";
-import { isObject, type JsonSchema, type JsonValue } from "../../lib/json-schema.ts";
-import { deleteStep, setStep } from "../../lib/workflow-text.ts";
-import { CodeEditor } from "../../parts/code-editor.tsx";
-import type { SchemaFieldProps } from "../../parts/schema/schema-field.ts";
-import { SchemaForm } from "../../parts/schema/schema-form.tsx";
-import { Button } from "../../ui/buttons/button.tsx";
-import { SidePanel } from "../../ui/overlays/side-panel.tsx";
-import { Badge } from "../../ui/status/badge.tsx";
-import { ErrorCard } from "../../ui/status/error-card.tsx";
-import type { SavedWorkflow, ViewProps } from "./editor-props.ts";
+import { isObject, type JsonSchema, type JsonValue } from "../../../lib/json-schema.ts";
+import { deleteStep, setStep } from "../../../lib/workflow-text.ts";
+import { CodeEditor } from "../../../parts/code-editor.tsx";
+import type { SchemaFieldProps } from "../../../parts/schema/schema-field.ts";
+import { SchemaForm } from "../../../parts/schema/schema-form.tsx";
+import { Button } from "../../../ui/buttons/button.tsx";
+import { SidePanel } from "../../../ui/overlays/side-panel.tsx";
+import { Badge } from "../../../ui/status/badge.tsx";
+import { ErrorCard } from "../../../ui/status/error-card.tsx";
+import type { SavedWorkflow, ViewProps } from "../editor/editor-props.ts";
+import { panelOfStep } from "../editor/panel.ts";
 import { faultsOfStep } from "./graph-view.tsx";
-import { panelOfStep } from "./panel.ts";
 import { StepNames } from "./step-names.tsx";
 import { StepTest } from "./step-test.tsx";
 

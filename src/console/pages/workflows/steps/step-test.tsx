@@ -1,14 +1,14 @@
 import { useState } from "react";
-import { loadSampleRows } from "../../api/queries/workflow-runs.ts";
-import { type StepTestResult, useTestStep, type Workflow } from "../../api/queries/workflows.ts";
-import { countOf, formatExact } from "../../lib/count.ts";
-import { formatJson } from "../../lib/json-format.ts";
-import type { JsonValue } from "../../lib/json-schema.ts";
-import { type FlowSource, type FlowStep, inputName } from "../../lib/workflow-graph.ts";
-import { CodeEditor } from "../../parts/code-editor.tsx";
-import { Button } from "../../ui/buttons/button.tsx";
-import { ErrorCard } from "../../ui/status/error-card.tsx";
-import { CodeBlock } from "../../ui/text/code-block.tsx";
+import { loadSampleRows } from "../../../api/queries/workflow-runs.ts";
+import { type StepTestResult, useTestStep, type Workflow } from "../../../api/queries/workflows.ts";
+import { countOf, formatExact } from "../../../lib/count.ts";
+import { formatJson } from "../../../lib/json-format.ts";
+import type { JsonValue } from "../../../lib/json-schema.ts";
+import { type FlowSource, type FlowStep, inputName } from "../../../lib/workflow-graph.ts";
+import { CodeEditor } from "../../../parts/code-editor.tsx";
+import { Button } from "../../../ui/buttons/button.tsx";
+import { ErrorCard } from "../../../ui/status/error-card.tsx";
+import { CodeBlock } from "../../../ui/text/code-block.tsx";
 import { readRows } from "./sample-rows.ts";
 
 interface StepTestProps {

@@ -1,10 +1,10 @@
 import { CircleAlert } from "lucide-react";
 import type { ReactNode } from "react";
-import { countOf } from "../../lib/count.ts";
-import { lineOf } from "../../lib/json-text.ts";
-import { placeOfFault, type WorkflowFault } from "../../lib/workflow-text.ts";
-import { Button } from "../../ui/buttons/button.tsx";
-import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { countOf } from "../../../lib/count.ts";
+import { lineOf } from "../../../lib/json-text.ts";
+import { placeOfFault, type WorkflowFault } from "../../../lib/workflow-text.ts";
+import { Button } from "../../../ui/buttons/button.tsx";
+import { ErrorCard } from "../../../ui/status/error-card.tsx";
 import type { SavedWorkflow } from "./editor-props.ts";
 import type { Draft } from "./use-draft.ts";
 import type { Save } from "./use-save.ts";

@@ -1,13 +1,13 @@
 import { useState } from "react";
-import { useRotateWebhook, type Workflow } from "../../api/queries/workflows.ts";
-import { formatExact } from "../../lib/count.ts";
-import type { JsonValue } from "../../lib/json-schema.ts";
-import { describeTrigger } from "../../lib/trigger-words.ts";
-import { Button } from "../../ui/buttons/button.tsx";
-import { ConfirmDialog } from "../../ui/overlays/confirm-dialog.tsx";
-import { CodeBlock } from "../../ui/text/code-block.tsx";
-import { PropertyList } from "../../ui/text/property-list.tsx";
-import { Time } from "../../ui/text/time.tsx";
+import { useRotateWebhook, type Workflow } from "../../../api/queries/workflows.ts";
+import { formatExact } from "../../../lib/count.ts";
+import type { JsonValue } from "../../../lib/json-schema.ts";
+import { describeTrigger } from "../../../lib/trigger-words.ts";
+import { Button } from "../../../ui/buttons/button.tsx";
+import { ConfirmDialog } from "../../../ui/overlays/confirm-dialog.tsx";
+import { CodeBlock } from "../../../ui/text/code-block.tsx";
+import { PropertyList } from "../../../ui/text/property-list.tsx";
+import { Time } from "../../../ui/text/time.tsx";
 import { Secrets } from "./secrets.tsx";
 import type { IssuedWebhook } from "./webhook-dialog.tsx";
 

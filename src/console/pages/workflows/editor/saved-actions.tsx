@@ -1,22 +1,22 @@
 import { useNavigate } from "@tanstack/react-router";
 import { EllipsisVertical } from "lucide-react";
 import { useState } from "react";
-import { isMoving, useStopWorkflow } from "../../api/queries/workflow-runs.ts";
+import { isMoving, useStopWorkflow } from "../../../api/queries/workflow-runs.ts";
 import {
   loadExport,
   useChangeWorkflow,
   useDeleteWorkflow,
   type Workflow,
-} from "../../api/queries/workflows.ts";
-import { countOf } from "../../lib/count.ts";
-import { formatJson } from "../../lib/json-format.ts";
-import type { JsonValue } from "../../lib/json-schema.ts";
-import { Button } from "../../ui/buttons/button.tsx";
-import { IconButton } from "../../ui/buttons/icon-button.tsx";
-import { saveFile } from "../../ui/buttons/save-file.ts";
-import { ConfirmDialog } from "../../ui/overlays/confirm-dialog.tsx";
-import { Menu } from "../../ui/overlays/menu.tsx";
-import { showToast } from "../../ui/overlays/toast.tsx";
+} from "../../../api/queries/workflows.ts";
+import { countOf } from "../../../lib/count.ts";
+import { formatJson } from "../../../lib/json-format.ts";
+import type { JsonValue } from "../../../lib/json-schema.ts";
+import { Button } from "../../../ui/buttons/button.tsx";
+import { IconButton } from "../../../ui/buttons/icon-button.tsx";
+import { saveFile } from "../../../ui/buttons/save-file.ts";
+import { ConfirmDialog } from "../../../ui/overlays/confirm-dialog.tsx";
+import { Menu } from "../../../ui/overlays/menu.tsx";
+import { showToast } from "../../../ui/overlays/toast.tsx";
 import type { SavedWorkflow, WorkflowEditorProps } from "./editor-props.ts";
 import { RunDialog } from "./run-dialog.tsx";
 import type { Save } from "./use-save.ts";

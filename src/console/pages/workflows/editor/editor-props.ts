@@ -1,7 +1,7 @@
-import type { NewWorkflow, StepKinds, Workflow } from "../../api/queries/workflows.ts";
+import type { NewWorkflow, StepKinds, Workflow } from "../../../api/queries/workflows.ts";
+import type { IssuedWebhook } from "../triggers/webhook-dialog.tsx";
 import type { Panel } from "./panel.ts";
 import type { Draft } from "./use-draft.ts";
-import type { IssuedWebhook } from "./webhook-dialog.tsx";
 
 /** What the parts of the editor take. */
 

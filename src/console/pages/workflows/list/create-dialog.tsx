@@ -1,9 +1,9 @@
 import { useState } from "react";
-import { lineOf } from "../../lib/json-text.ts";
-import { readWorkflow } from "../../lib/workflow-text.ts";
-import { Button } from "../../ui/buttons/button.tsx";
-import { DropZone } from "../../ui/forms/drop-zone.tsx";
-import { Dialog } from "../../ui/overlays/dialog.tsx";
+import { lineOf } from "../../../lib/json-text.ts";
+import { readWorkflow } from "../../../lib/workflow-text.ts";
+import { Button } from "../../../ui/buttons/button.tsx";
+import { DropZone } from "../../../ui/forms/drop-zone.tsx";
+import { Dialog } from "../../../ui/overlays/dialog.tsx";
 import { BLANK, EXAMPLES } from "./examples.ts";
 
 /** Twice what the server takes, for a text with indents. */

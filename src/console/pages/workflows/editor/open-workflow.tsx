@@ -1,17 +1,17 @@
 import { useEffect, useState } from "react";
-import { ApiError } from "../../api/errors.ts";
-import { useSession } from "../../api/queries/session.ts";
-import { useCreateWorkflow, useWorkflow, type Workflow } from "../../api/queries/workflows.ts";
-import { workflowText } from "../../lib/workflow-text.ts";
-import { Link } from "../../ui/navigation/link.tsx";
-import { PageHeader } from "../../ui/navigation/page-header.tsx";
-import { showToast } from "../../ui/overlays/toast.tsx";
-import { EmptyState } from "../../ui/status/empty-state.tsx";
-import { ErrorCard } from "../../ui/status/error-card.tsx";
-import { Skeleton } from "../../ui/status/skeleton.tsx";
-import { Time } from "../../ui/text/time.tsx";
+import { ApiError } from "../../../api/errors.ts";
+import { useSession } from "../../../api/queries/session.ts";
+import { useCreateWorkflow, useWorkflow, type Workflow } from "../../../api/queries/workflows.ts";
+import { workflowText } from "../../../lib/workflow-text.ts";
+import { Link } from "../../../ui/navigation/link.tsx";
+import { PageHeader } from "../../../ui/navigation/page-header.tsx";
+import { showToast } from "../../../ui/overlays/toast.tsx";
+import { EmptyState } from "../../../ui/status/empty-state.tsx";
+import { ErrorCard } from "../../../ui/status/error-card.tsx";
+import { Skeleton } from "../../../ui/status/skeleton.tsx";
+import { Time } from "../../../ui/text/time.tsx";
+import { type IssuedWebhook, WebhookDialog } from "../triggers/webhook-dialog.tsx";
 import { useDraft } from "./use-draft.ts";
-import { type IssuedWebhook, WebhookDialog } from "./webhook-dialog.tsx";
 import { WorkflowEditor } from "./workflow-editor.tsx";
 
 interface OpenWorkflowProps {

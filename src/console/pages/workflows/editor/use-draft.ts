@@ -1,10 +1,10 @@
 import { useMemo, useRef, useState } from "react";
-import type { JsonFault } from "../../lib/json-text.ts";
+import type { JsonFault } from "../../../lib/json-text.ts";
 import {
   readWorkflow,
   type WorkflowDocument,
   type WorkflowFault,
-} from "../../lib/workflow-text.ts";
+} from "../../../lib/workflow-text.ts";
 
 const MOST_UNDONE = 100;
 const EMPTY = readWorkflow("{}");

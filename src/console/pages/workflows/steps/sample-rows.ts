@@ -1,6 +1,6 @@
-import { isObject, type JsonValue } from "../../lib/json-schema.ts";
-import { type JsonFault, parseJson } from "../../lib/json-text.ts";
-import type { CodeMark } from "../../parts/code-mirror.tsx";
+import { isObject, type JsonValue } from "../../../lib/json-schema.ts";
+import { type JsonFault, parseJson } from "../../../lib/json-text.ts";
+import type { CodeMark } from "../../../parts/code-mirror.tsx";
 
 type Row = Readonly<Record<string, JsonValue>>;
 

@@ -1,11 +1,11 @@
 import { useState } from "react";
-import { type FlowStep, freeId, joinSource, outputsOf } from "../../lib/workflow-graph.ts";
-import { renameStep, setInputs } from "../../lib/workflow-text.ts";
-import { Button } from "../../ui/buttons/button.tsx";
-import { Checkbox } from "../../ui/forms/checkbox.tsx";
-import { TextField } from "../../ui/forms/field.tsx";
-import { FormErrors } from "../../ui/forms/form-errors.ts";
-import type { ViewProps } from "./editor-props.ts";
+import { type FlowStep, freeId, joinSource, outputsOf } from "../../../lib/workflow-graph.ts";
+import { renameStep, setInputs } from "../../../lib/workflow-text.ts";
+import { Button } from "../../../ui/buttons/button.tsx";
+import { Checkbox } from "../../../ui/forms/checkbox.tsx";
+import { TextField } from "../../../ui/forms/field.tsx";
+import { FormErrors } from "../../../ui/forms/form-errors.ts";
+import type { ViewProps } from "../editor/editor-props.ts";
 
 interface StepNamesProps extends ViewProps {
   readonly step: FlowStep;

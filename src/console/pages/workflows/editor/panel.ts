@@ -1,4 +1,4 @@
-import { placeOfStep, type WorkflowDocument } from "../../lib/workflow-text.ts";
+import { placeOfStep, type WorkflowDocument } from "../../../lib/workflow-text.ts";
 
 /** What stands open beside the views: a step, a trigger or the settings. */
 export type Panel =

@@ -4,17 +4,17 @@ import {
   useDeleteWorkflowSecret,
   usePutWorkflowSecret,
   useWorkflowSecrets,
-} from "../../api/queries/workflow-secrets.ts";
-import { Button } from "../../ui/buttons/button.tsx";
-import { IconButton } from "../../ui/buttons/icon-button.tsx";
-import { TextField } from "../../ui/forms/field.tsx";
-import { Form } from "../../ui/forms/form.tsx";
-import { ConfirmDialog } from "../../ui/overlays/confirm-dialog.tsx";
-import { Dialog } from "../../ui/overlays/dialog.tsx";
-import { showToast } from "../../ui/overlays/toast.tsx";
-import { ErrorCard } from "../../ui/status/error-card.tsx";
-import { Skeleton } from "../../ui/status/skeleton.tsx";
-import { Time } from "../../ui/text/time.tsx";
+} from "../../../api/queries/workflow-secrets.ts";
+import { Button } from "../../../ui/buttons/button.tsx";
+import { IconButton } from "../../../ui/buttons/icon-button.tsx";
+import { TextField } from "../../../ui/forms/field.tsx";
+import { Form } from "../../../ui/forms/form.tsx";
+import { ConfirmDialog } from "../../../ui/overlays/confirm-dialog.tsx";
+import { Dialog } from "../../../ui/overlays/dialog.tsx";
+import { showToast } from "../../../ui/overlays/toast.tsx";
+import { ErrorCard } from "../../../ui/status/error-card.tsx";
+import { Skeleton } from "../../../ui/status/skeleton.tsx";
+import { Time } from "../../../ui/text/time.tsx";
 
 /** The caller's secrets, by name: steps name them, and nobody reads them again. */
 export function Secrets() {

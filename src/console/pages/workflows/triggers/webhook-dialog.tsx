@@ -1,6 +1,6 @@
-import type { WorkflowWebhook } from "../../api/queries/workflows.ts";
-import { IssuedDialog } from "../../parts/credentials/issued-dialog.tsx";
-import { CodeBlock } from "../../ui/text/code-block.tsx";
+import type { WorkflowWebhook } from "../../../api/queries/workflows.ts";
+import { IssuedDialog } from "../../../parts/credentials/issued-dialog.tsx";
+import { CodeBlock } from "../../../ui/text/code-block.tsx";
 
 /** A webhook with its credential, which is shown once. */
 export interface IssuedWebhook extends WorkflowWebhook {

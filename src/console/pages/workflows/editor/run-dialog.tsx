@@ -1,10 +1,10 @@
 import { useState } from "react";
-import { type FlowRow, useStartRun } from "../../api/queries/workflow-runs.ts";
-import type { Workflow } from "../../api/queries/workflows.ts";
-import { CodeEditor } from "../../parts/code-editor.tsx";
-import { Form } from "../../ui/forms/form.tsx";
-import { Dialog } from "../../ui/overlays/dialog.tsx";
-import { readRows } from "./sample-rows.ts";
+import { type FlowRow, useStartRun } from "../../../api/queries/workflow-runs.ts";
+import type { Workflow } from "../../../api/queries/workflows.ts";
+import { CodeEditor } from "../../../parts/code-editor.tsx";
+import { Form } from "../../../ui/forms/form.tsx";
+import { Dialog } from "../../../ui/overlays/dialog.tsx";
+import { readRows } from "../steps/sample-rows.ts";
 
 interface RunDialogProps {
   readonly workflow: Workflow;

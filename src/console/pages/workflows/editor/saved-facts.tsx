@@ -1,14 +1,14 @@
-import type { Workflow } from "../../api/queries/workflows.ts";
-import { formatExact } from "../../lib/count.ts";
-import type { JsonValue } from "../../lib/json-schema.ts";
-import { describeTrigger } from "../../lib/trigger-words.ts";
-import { UserName } from "../../parts/accounts/user-name.tsx";
-import { RunState } from "../../parts/run-state.tsx";
-import { Link } from "../../ui/navigation/link.tsx";
-import { Badge } from "../../ui/status/badge.tsx";
-import { Fact, Facts } from "../../ui/text/facts.tsx";
-import { Time } from "../../ui/text/time.tsx";
-import { nextTime } from "./workflow-columns.tsx";
+import type { Workflow } from "../../../api/queries/workflows.ts";
+import { formatExact } from "../../../lib/count.ts";
+import type { JsonValue } from "../../../lib/json-schema.ts";
+import { describeTrigger } from "../../../lib/trigger-words.ts";
+import { UserName } from "../../../parts/accounts/user-name.tsx";
+import { RunState } from "../../../parts/run-state.tsx";
+import { Link } from "../../../ui/navigation/link.tsx";
+import { Badge } from "../../../ui/status/badge.tsx";
+import { Fact, Facts } from "../../../ui/text/facts.tsx";
+import { Time } from "../../../ui/text/time.tsx";
+import { nextTime } from "../list/workflow-columns.tsx";
 
 /** How a saved workflow stands: what starts it, what waits, how its last run ended. */
 export function SavedFacts({ workflow }: { readonly workflow: Workflow }) {

@@ -1,9 +1,9 @@
 import { Plus, Settings, Zap } from "lucide-react";
-import { addTrigger } from "../../lib/workflow-text.ts";
-import { Button } from "../../ui/buttons/button.tsx";
-import { Menu } from "../../ui/overlays/menu.tsx";
-import { useKeys } from "../../ui/use-keys.ts";
-import type { ViewProps } from "./editor-props.ts";
+import { addTrigger } from "../../../lib/workflow-text.ts";
+import { Button } from "../../../ui/buttons/button.tsx";
+import { Menu } from "../../../ui/overlays/menu.tsx";
+import { useKeys } from "../../../ui/use-keys.ts";
+import type { ViewProps } from "../editor/editor-props.ts";
 
 /** What a new trigger of a kind begins with. */
 const FIRST: Readonly<Record<string, Readonly<Record<string, string>>>> = {

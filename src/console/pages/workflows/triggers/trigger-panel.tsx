@@ -1,10 +1,10 @@
-import type { JsonSchema, JsonValue } from "../../lib/json-schema.ts";
-import { describeTrigger } from "../../lib/trigger-words.ts";
-import { setTrigger } from "../../lib/workflow-text.ts";
-import { SchemaForm } from "../../parts/schema/schema-form.tsx";
-import { Button } from "../../ui/buttons/button.tsx";
-import { SidePanel } from "../../ui/overlays/side-panel.tsx";
-import type { ViewProps } from "./editor-props.ts";
+import type { JsonSchema, JsonValue } from "../../../lib/json-schema.ts";
+import { describeTrigger } from "../../../lib/trigger-words.ts";
+import { setTrigger } from "../../../lib/workflow-text.ts";
+import { SchemaForm } from "../../../parts/schema/schema-form.tsx";
+import { Button } from "../../../ui/buttons/button.tsx";
+import { SidePanel } from "../../../ui/overlays/side-panel.tsx";
+import type { ViewProps } from "../editor/editor-props.ts";
 
 interface TriggerPanelProps extends ViewProps {
   readonly at: number;

@@ -1,12 +1,12 @@
-import type { WorkflowSummary } from "../../api/queries/workflows.ts";
-import { formatExact } from "../../lib/count.ts";
-import { UserName } from "../../parts/accounts/user-name.tsx";
-import { RunState } from "../../parts/run-state.tsx";
-import { Link } from "../../ui/navigation/link.tsx";
-import { Badge } from "../../ui/status/badge.tsx";
-import { StatusDot } from "../../ui/status/status-dot.tsx";
-import type { Column } from "../../ui/tables/table-column.ts";
-import { Time } from "../../ui/text/time.tsx";
+import type { WorkflowSummary } from "../../../api/queries/workflows.ts";
+import { formatExact } from "../../../lib/count.ts";
+import { UserName } from "../../../parts/accounts/user-name.tsx";
+import { RunState } from "../../../parts/run-state.tsx";
+import { Link } from "../../../ui/navigation/link.tsx";
+import { Badge } from "../../../ui/status/badge.tsx";
+import { StatusDot } from "../../../ui/status/status-dot.tsx";
+import type { Column } from "../../../ui/tables/table-column.ts";
+import { Time } from "../../../ui/text/time.tsx";
 
 /** The columns of the list; only administrators see workflows of several owners. */
 export function workflowColumns(hasOwner: boolean): ReadonlyArray<Column<WorkflowSummary>> {

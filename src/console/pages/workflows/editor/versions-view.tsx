@@ -4,20 +4,20 @@ import {
   useWorkflowVersions,
   type Workflow,
   type WorkflowVersion,
-} from "../../api/queries/workflows.ts";
-import { formatJson } from "../../lib/json-format.ts";
-import type { JsonValue } from "../../lib/json-schema.ts";
-import { UserName } from "../../parts/accounts/user-name.tsx";
-import { ListView } from "../../parts/list-view.tsx";
-import { Button } from "../../ui/buttons/button.tsx";
-import { ConfirmDialog } from "../../ui/overlays/confirm-dialog.tsx";
-import { Dialog } from "../../ui/overlays/dialog.tsx";
-import { showToast } from "../../ui/overlays/toast.tsx";
-import { Badge } from "../../ui/status/badge.tsx";
-import { EmptyState } from "../../ui/status/empty-state.tsx";
-import type { Column } from "../../ui/tables/table-column.ts";
-import { CodeBlock } from "../../ui/text/code-block.tsx";
-import { Time } from "../../ui/text/time.tsx";
+} from "../../../api/queries/workflows.ts";
+import { formatJson } from "../../../lib/json-format.ts";
+import type { JsonValue } from "../../../lib/json-schema.ts";
+import { UserName } from "../../../parts/accounts/user-name.tsx";
+import { ListView } from "../../../parts/list-view.tsx";
+import { Button } from "../../../ui/buttons/button.tsx";
+import { ConfirmDialog } from "../../../ui/overlays/confirm-dialog.tsx";
+import { Dialog } from "../../../ui/overlays/dialog.tsx";
+import { showToast } from "../../../ui/overlays/toast.tsx";
+import { Badge } from "../../../ui/status/badge.tsx";
+import { EmptyState } from "../../../ui/status/empty-state.tsx";
+import type { Column } from "../../../ui/tables/table-column.ts";
+import { CodeBlock } from "../../../ui/text/code-block.tsx";
+import { Time } from "../../../ui/text/time.tsx";
 import type { SavedWorkflow } from "./editor-props.ts";
 import type { Draft } from "./use-draft.ts";
 

@@ -1,16 +1,16 @@
 import { useState } from "react";
-import { ApiError } from "../../api/errors.ts";
+import { ApiError } from "../../../api/errors.ts";
 import {
   faultsOf,
   type NewWorkflow,
   useChangeWorkflow,
   useValidateWorkflow,
   type Workflow,
-} from "../../api/queries/workflows.ts";
-import { sameJson } from "../../lib/json-edit.ts";
-import type { JsonValue } from "../../lib/json-schema.ts";
-import { changeOf } from "../../lib/workflow-text.ts";
-import { showToast } from "../../ui/overlays/toast.tsx";
+} from "../../../api/queries/workflows.ts";
+import { sameJson } from "../../../lib/json-edit.ts";
+import type { JsonValue } from "../../../lib/json-schema.ts";
+import { changeOf } from "../../../lib/workflow-text.ts";
+import { showToast } from "../../../ui/overlays/toast.tsx";
 import type { Saving } from "./editor-props.ts";
 import type { Draft } from "./use-draft.ts";
 

@@ -1,14 +1,14 @@
 import { useState } from "react";
-import { useApiKeys } from "../../api/queries/api-keys.ts";
-import { useSession } from "../../api/queries/session.ts";
-import type { JsonValue } from "../../lib/json-schema.ts";
-import { setHead } from "../../lib/workflow-text.ts";
-import { ComboboxField } from "../../ui/forms/combobox.tsx";
-import { TextAreaField, TextField } from "../../ui/forms/field.tsx";
-import { FormErrors } from "../../ui/forms/form-errors.ts";
-import { NumberField } from "../../ui/forms/number-field.tsx";
-import { SelectField } from "../../ui/forms/select.tsx";
-import { SidePanel } from "../../ui/overlays/side-panel.tsx";
+import { useApiKeys } from "../../../api/queries/api-keys.ts";
+import { useSession } from "../../../api/queries/session.ts";
+import type { JsonValue } from "../../../lib/json-schema.ts";
+import { setHead } from "../../../lib/workflow-text.ts";
+import { ComboboxField } from "../../../ui/forms/combobox.tsx";
+import { TextAreaField, TextField } from "../../../ui/forms/field.tsx";
+import { FormErrors } from "../../../ui/forms/form-errors.ts";
+import { NumberField } from "../../../ui/forms/number-field.tsx";
+import { SelectField } from "../../../ui/forms/select.tsx";
+import { SidePanel } from "../../../ui/overlays/side-panel.tsx";
 import type { SavedWorkflow, ViewProps } from "./editor-props.ts";
 
 interface HeadPanelProps extends ViewProps {

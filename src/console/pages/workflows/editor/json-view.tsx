@@ -1,7 +1,7 @@
 import { useMemo } from "react";
-import { placeOfFault } from "../../lib/workflow-text.ts";
-import { CodeEditor } from "../../parts/code-editor.tsx";
-import type { CodeMark } from "../../parts/code-mirror.tsx";
+import { placeOfFault } from "../../../lib/workflow-text.ts";
+import { CodeEditor } from "../../../parts/code-editor.tsx";
+import type { CodeMark } from "../../../parts/code-mirror.tsx";
 import type { ViewProps } from "./editor-props.ts";
 import type { Draft } from "./use-draft.ts";
 

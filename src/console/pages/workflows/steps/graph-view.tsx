@@ -1,12 +1,12 @@
-import { countOf } from "../../lib/count.ts";
-import { describeTrigger } from "../../lib/trigger-words.ts";
-import { type FlowStep, outputsOf } from "../../lib/workflow-graph.ts";
-import { connectSteps, disconnectSteps, placeOfStep } from "../../lib/workflow-text.ts";
-import type { FlowNote } from "../../parts/flow/flow-nodes.tsx";
-import { LazyGraph } from "../../parts/flow/lazy-graph.tsx";
-import type { ViewProps } from "./editor-props.ts";
-import { panelOfStep } from "./panel.ts";
-import type { Draft } from "./use-draft.ts";
+import { countOf } from "../../../lib/count.ts";
+import { describeTrigger } from "../../../lib/trigger-words.ts";
+import { type FlowStep, outputsOf } from "../../../lib/workflow-graph.ts";
+import { connectSteps, disconnectSteps, placeOfStep } from "../../../lib/workflow-text.ts";
+import type { FlowNote } from "../../../parts/flow/flow-nodes.tsx";
+import { LazyGraph } from "../../../parts/flow/lazy-graph.tsx";
+import type { ViewProps } from "../editor/editor-props.ts";
+import { panelOfStep } from "../editor/panel.ts";
+import type { Draft } from "../editor/use-draft.ts";
 
 /** The steps as a picture: arrows are drawn from box to box, and deleted when they are chosen. */
 export function GraphView({ draft, kinds, readOnlyReason, panel, onOpen }: ViewProps) {

@@ -1,15 +1,15 @@
 import { EllipsisVertical } from "lucide-react";
-import { type FlowStep, joinSource } from "../../lib/workflow-graph.ts";
-import { deleteStep } from "../../lib/workflow-text.ts";
-import { IconButton } from "../../ui/buttons/icon-button.tsx";
-import { Menu } from "../../ui/overlays/menu.tsx";
-import { EmptyState } from "../../ui/status/empty-state.tsx";
-import { StatusDot } from "../../ui/status/status-dot.tsx";
-import { Table } from "../../ui/tables/table.tsx";
-import type { Column } from "../../ui/tables/table-column.ts";
-import type { ViewProps } from "./editor-props.ts";
+import { type FlowStep, joinSource } from "../../../lib/workflow-graph.ts";
+import { deleteStep } from "../../../lib/workflow-text.ts";
+import { IconButton } from "../../../ui/buttons/icon-button.tsx";
+import { Menu } from "../../../ui/overlays/menu.tsx";
+import { EmptyState } from "../../../ui/status/empty-state.tsx";
+import { StatusDot } from "../../../ui/status/status-dot.tsx";
+import { Table } from "../../../ui/tables/table.tsx";
+import type { Column } from "../../../ui/tables/table-column.ts";
+import type { ViewProps } from "../editor/editor-props.ts";
+import { panelOfStep } from "../editor/panel.ts";
 import { faultsOfStep } from "./graph-view.tsx";
-import { panelOfStep } from "./panel.ts";
 
 /** The steps as a list: everything that the graph does, by keyboard. */
 export function ListSteps({ draft, kinds, readOnlyReason, panel, onOpen, onAdd }: ViewProps) {
