@@ -2,7 +2,7 @@ import { Download, X } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { loadCsv } from "../api/csv.ts";
 import { formatExact } from "../lib/count.ts";
-import { csvAddress } from "../lib/csv.ts";
+import { csvAddress } from "../lib/tables/csv.ts";
 import { Button } from "../ui/buttons/button.tsx";
 import { CompactButton } from "../ui/buttons/compact-button.tsx";
 import { saveFile } from "../ui/buttons/save-file.ts";

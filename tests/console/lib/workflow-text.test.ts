@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import type { JsonValue } from "../../../src/console/lib/json-schema.ts";
+import type { JsonValue } from "../../../src/console/lib/json/json-schema.ts";
 import { readSteps } from "../../../src/console/lib/workflow-graph.ts";
 import {
   addStep,

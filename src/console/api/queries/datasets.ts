@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { dataParameters, type RowCondition, type RowFilter } from "../../lib/row-filter.ts";
+import { dataParameters, type RowCondition, type RowFilter } from "../../lib/tables/row-filter.ts";
 import { stringifySearch } from "../../lib/url-state.ts";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";

@@ -1,5 +1,5 @@
 import { type Assistant, assistantName, useBoundKeys } from "../../api/queries/assistants.ts";
-import { curlOf } from "../../lib/curl.ts";
+import { curlOf } from "../../lib/clients/curl.ts";
 import { UserName } from "../../parts/accounts/user-name.tsx";
 import { Link } from "../../ui/navigation/link.tsx";
 import { ErrorCard } from "../../ui/status/error-card.tsx";

@@ -8,7 +8,7 @@ import {
 } from "../../api/queries/audit.ts";
 import { now } from "../../lib/clock.ts";
 import { formatExact } from "../../lib/count.ts";
-import { toCsv } from "../../lib/csv.ts";
+import { toCsv } from "../../lib/tables/csv.ts";
 import { stringifySearch } from "../../lib/url-state.ts";
 import { ListView } from "../../parts/list-view.tsx";
 import { UserPicker } from "../../parts/pickers/user-picker.tsx";

@@ -1,7 +1,7 @@
 import { Plus } from "lucide-react";
 import { Suspense, useState } from "react";
 import type { IssuedBiKey } from "../../api/queries/bi-keys.ts";
-import type { ShownCall } from "../../lib/curl.ts";
+import type { ShownCall } from "../../lib/clients/curl.ts";
 import { stringifySearch } from "../../lib/url-state.ts";
 import { Button } from "../../ui/buttons/button.tsx";
 import { PageHeader } from "../../ui/navigation/page-header.tsx";

@@ -4,7 +4,7 @@ import type { ChatDocument } from "../../chat/chat-document.ts";
 import { toRequest } from "../../chat/chat-request.ts";
 import { toMarkdown } from "../../chat/export-chat.ts";
 import type { LiveChat } from "../../chat/live-chat.ts";
-import type { ShownCall } from "../../lib/curl.ts";
+import type { ShownCall } from "../../lib/clients/curl.ts";
 import { ModelPicker } from "../../parts/pickers/model-picker.tsx";
 import { IconButton } from "../../ui/buttons/icon-button.tsx";
 import { saveFile } from "../../ui/buttons/save-file.ts";

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { Connection } from "../../api/queries/connections.ts";
 import { type ToolTrialResult, useCallTool } from "../../api/queries/tools.ts";
-import { readQueryResult } from "../../lib/query-result.ts";
+import { readQueryResult } from "../../lib/tables/query-result.ts";
 import { TextAreaField } from "../../ui/forms/field.tsx";
 import { Form } from "../../ui/forms/form.tsx";
 import { CallButton } from "../../ui/overlays/call-dialog.tsx";

@@ -5,7 +5,7 @@ import {
   type RowCondition,
   type RowOperator,
   takesValue,
-} from "../../lib/row-filter.ts";
+} from "../../lib/tables/row-filter.ts";
 import { TextField } from "../../ui/forms/field.tsx";
 import { Form } from "../../ui/forms/form.tsx";
 import { SelectField } from "../../ui/forms/select.tsx";

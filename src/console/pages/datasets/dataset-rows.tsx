@@ -6,7 +6,7 @@ import {
   useFilteredRows,
 } from "../../api/queries/datasets.ts";
 import { formatExact } from "../../lib/count.ts";
-import { isFiltered, type RowFilter, readConditions } from "../../lib/row-filter.ts";
+import { isFiltered, type RowFilter, readConditions } from "../../lib/tables/row-filter.ts";
 import { ListView } from "../../parts/list-view.tsx";
 import { useOpenPart, useUrlState } from "../../ui/navigation/use-url-state.ts";
 import { Dialog } from "../../ui/overlays/dialog.tsx";

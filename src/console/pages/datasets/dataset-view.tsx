@@ -7,7 +7,7 @@ import {
   useDataset,
 } from "../../api/queries/datasets.ts";
 import { useSession } from "../../api/queries/session.ts";
-import { isFiltered } from "../../lib/row-filter.ts";
+import { isFiltered } from "../../lib/tables/row-filter.ts";
 import { UserName } from "../../parts/accounts/user-name.tsx";
 import { Button } from "../../ui/buttons/button.tsx";
 import { downloadFrom } from "../../ui/buttons/save-file.ts";

@@ -1,7 +1,7 @@
 import { type ReactNode, useRef, useState } from "react";
 import { ApiError } from "../../api/errors.ts";
 import { formatBytes } from "../../lib/count.ts";
-import { formatOfFile, MEDIA_TYPES, type TableFormat } from "../../lib/table-file.ts";
+import { formatOfFile, MEDIA_TYPES, type TableFormat } from "../../lib/tables/table-file.ts";
 import { Button } from "../../ui/buttons/button.tsx";
 import { DropZone } from "../../ui/forms/drop-zone.tsx";
 import { Form } from "../../ui/forms/form.tsx";

@@ -6,7 +6,7 @@ import {
   isFiltered,
   type RowFilter,
   writeConditions,
-} from "../../lib/row-filter.ts";
+} from "../../lib/tables/row-filter.ts";
 import { Button } from "../../ui/buttons/button.tsx";
 import { downloadFrom } from "../../ui/buttons/save-file.ts";
 import { Select } from "../../ui/forms/select.tsx";

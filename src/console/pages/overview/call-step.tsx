@@ -1,6 +1,6 @@
 import type { IssuedApiKey } from "../../api/queries/api-keys.ts";
 import { useModels } from "../../api/queries/models.ts";
-import { findGuide, KEY_PLACEHOLDER } from "../../lib/snippets.ts";
+import { findGuide, KEY_PLACEHOLDER } from "../../lib/clients/snippets.ts";
 import { FirstCall } from "../../parts/credentials/first-call.tsx";
 import { Button } from "../../ui/buttons/button.tsx";
 import { Link } from "../../ui/navigation/link.tsx";

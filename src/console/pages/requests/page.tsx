@@ -1,6 +1,6 @@
 import { Pause, Radio, X } from "lucide-react";
 import { useLatestRequests, useRequests } from "../../api/queries/requests.ts";
-import { CHANNEL_NAMES } from "../../lib/channels.ts";
+import { CHANNEL_NAMES } from "../../lib/clients/channels.ts";
 import { countOf } from "../../lib/count.ts";
 import { stringifySearch } from "../../lib/url-state.ts";
 import { ListView } from "../../parts/list-view.tsx";

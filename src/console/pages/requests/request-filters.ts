@@ -1,5 +1,5 @@
 import type { MeteredRequest, RequestFilters } from "../../api/queries/requests.ts";
-import { readChannel } from "../../lib/channels.ts";
+import { readChannel } from "../../lib/clients/channels.ts";
 import { readRange } from "../../lib/range.ts";
 import type { Tone } from "../../ui/status/badge.tsx";
 

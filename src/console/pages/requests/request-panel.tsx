@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { ApiError } from "../../api/errors.ts";
 import { type MeteredRequest, useRequest } from "../../api/queries/requests.ts";
-import { CHANNEL_NAMES } from "../../lib/channels.ts";
+import { CHANNEL_NAMES } from "../../lib/clients/channels.ts";
 import { formatExact } from "../../lib/count.ts";
 import { CopyRequestId } from "../../ui/buttons/copy-button.tsx";
 import { Link } from "../../ui/navigation/link.tsx";

@@ -1,6 +1,6 @@
 import type { WorkflowRunStep } from "../../api/queries/workflow-runs.ts";
 import { formatCount, wordFor } from "../../lib/count.ts";
-import type { JsonValue } from "../../lib/json-schema.ts";
+import type { JsonValue } from "../../lib/json/json-schema.ts";
 import { describeTrigger } from "../../lib/trigger-words.ts";
 import { type FlowStep, MAIN, outputsOf } from "../../lib/workflow-graph.ts";
 import type { FlowNote } from "../../parts/flow/flow-nodes.tsx";

@@ -1,7 +1,7 @@
 import type { WorkflowRunStep, WorkflowRunWithSteps } from "../../api/queries/workflow-runs.ts";
 import { countOf, formatExact } from "../../lib/count.ts";
-import { formatJson } from "../../lib/json-format.ts";
-import type { JsonValue } from "../../lib/json-schema.ts";
+import { formatJson } from "../../lib/json/json-format.ts";
+import type { JsonValue } from "../../lib/json/json-schema.ts";
 import { MAIN } from "../../lib/workflow-graph.ts";
 import { RunState } from "../../parts/run-state.tsx";
 import { Select } from "../../ui/forms/select.tsx";

@@ -1,7 +1,7 @@
 import type { WorkflowRunWithSteps } from "../../api/queries/workflow-runs.ts";
 import { useWorkflowVersion } from "../../api/queries/workflows.ts";
 import { formatDuration } from "../../lib/count.ts";
-import type { JsonValue } from "../../lib/json-schema.ts";
+import type { JsonValue } from "../../lib/json/json-schema.ts";
 import { readSteps } from "../../lib/workflow-graph.ts";
 import { RunState } from "../../parts/run-state.tsx";
 import { PageHeader } from "../../ui/navigation/page-header.tsx";

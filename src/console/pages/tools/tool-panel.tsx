@@ -1,6 +1,6 @@
 import { Suspense, useState } from "react";
 import type { ListedTool } from "../../api/queries/tools.ts";
-import { initialValue } from "../../lib/schema-value.ts";
+import { initialValue } from "../../lib/json/schema-value.ts";
 import { SchemaView } from "../../parts/schema/schema-view.tsx";
 import { ToolLevelBadge } from "../../parts/tool-level.tsx";
 import { Link } from "../../ui/navigation/link.tsx";

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { type ListedTool, type ToolTrialResult, useCallTool } from "../../api/queries/tools.ts";
-import type { JsonValue } from "../../lib/json-schema.ts";
+import type { JsonValue } from "../../lib/json/json-schema.ts";
 import { SchemaForm } from "../../parts/schema/schema-form.tsx";
 import { TextField } from "../../ui/forms/field.tsx";
 import { Form } from "../../ui/forms/form.tsx";

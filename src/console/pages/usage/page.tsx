@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { useSession } from "../../api/queries/session.ts";
 import { useUsageReport, useUsageRows } from "../../api/queries/usage.ts";
-import { CHANNEL_NAMES } from "../../lib/channels.ts";
+import { CHANNEL_NAMES } from "../../lib/clients/channels.ts";
 import { type Range, readRange } from "../../lib/range.ts";
 import { formatDay } from "../../lib/time.ts";
 import { stringifySearch } from "../../lib/url-state.ts";

@@ -1,6 +1,6 @@
 import type { IssuedApiKey } from "../../api/queries/api-keys.ts";
 import { type Model, useModels } from "../../api/queries/models.ts";
-import { CLIENT_GUIDES, findGuide, KEY_PLACEHOLDER } from "../../lib/snippets.ts";
+import { CLIENT_GUIDES, findGuide, KEY_PLACEHOLDER } from "../../lib/clients/snippets.ts";
 import { Tabs } from "../../ui/navigation/tabs.tsx";
 import { ErrorCard } from "../../ui/status/error-card.tsx";
 import { CodeBlock } from "../../ui/text/code-block.tsx";

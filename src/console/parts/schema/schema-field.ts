@@ -1,6 +1,6 @@
 import { createContext, type ReactNode, use } from "react";
-import { type JsonSchema, type JsonValue, resolve } from "../../lib/json-schema.ts";
-import { limitsOf } from "../../lib/schema-value.ts";
+import { type JsonSchema, type JsonValue, resolve } from "../../lib/json/json-schema.ts";
+import { limitsOf } from "../../lib/json/schema-value.ts";
 
 /** A place in a schema form. */
 export interface SchemaFieldProps {

@@ -7,9 +7,15 @@ import {
   resolve,
   type Shape,
   shapeOf,
-} from "../../lib/json-schema.ts";
-import { pathOfField, shownPath } from "../../lib/schema-path.ts";
-import { fieldIn, initialValue, isOfShape, variantOf, withField } from "../../lib/schema-value.ts";
+} from "../../lib/json/json-schema.ts";
+import { pathOfField, shownPath } from "../../lib/json/schema-path.ts";
+import {
+  fieldIn,
+  initialValue,
+  isOfShape,
+  variantOf,
+  withField,
+} from "../../lib/json/schema-value.ts";
 import { Button } from "../../ui/buttons/button.tsx";
 import { FormErrors } from "../../ui/forms/form-errors.ts";
 import { Select } from "../../ui/forms/select.tsx";

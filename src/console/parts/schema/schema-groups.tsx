@@ -1,8 +1,8 @@
 import { Plus, X } from "lucide-react";
 import { type ReactNode, use, useEffect, useRef, useState } from "react";
-import { isObject, type JsonValue, type Shape } from "../../lib/json-schema.ts";
-import { pathOfField, pathOfItem } from "../../lib/schema-path.ts";
-import { initialValue } from "../../lib/schema-value.ts";
+import { isObject, type JsonValue, type Shape } from "../../lib/json/json-schema.ts";
+import { pathOfField, pathOfItem } from "../../lib/json/schema-path.ts";
+import { initialValue } from "../../lib/json/schema-value.ts";
 import { Button } from "../../ui/buttons/button.tsx";
 import { IconButton } from "../../ui/buttons/icon-button.tsx";
 import { TextField } from "../../ui/forms/field.tsx";

@@ -1,5 +1,5 @@
 import { use, useEffect, useRef, useState } from "react";
-import type { JsonValue, Shape } from "../../lib/json-schema.ts";
+import type { JsonValue, Shape } from "../../lib/json/json-schema.ts";
 import { Checkbox } from "../../ui/forms/checkbox.tsx";
 import { ComboboxField } from "../../ui/forms/combobox.tsx";
 import { TextAreaField, TextField } from "../../ui/forms/field.tsx";

@@ -1,5 +1,5 @@
-import { describeSchema, type SchemaLine, takesAnything } from "../../lib/describe-schema.ts";
-import type { JsonSchema } from "../../lib/json-schema.ts";
+import { describeSchema, type SchemaLine, takesAnything } from "../../lib/json/describe-schema.ts";
+import type { JsonSchema } from "../../lib/json/json-schema.ts";
 import { CodeBlock } from "../../ui/text/code-block.tsx";
 
 /** What a schema takes, in words, and the schema itself behind a summary. */

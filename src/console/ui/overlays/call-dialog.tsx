@@ -1,6 +1,6 @@
 import { Braces } from "lucide-react";
 import { useState } from "react";
-import { curlOf, type ShownCall, wordsOfCredential } from "../../lib/curl.ts";
+import { curlOf, type ShownCall, wordsOfCredential } from "../../lib/clients/curl.ts";
 import { IconButton } from "../buttons/icon-button.tsx";
 import { CodeBlock } from "../text/code-block.tsx";
 import { Dialog } from "./dialog.tsx";

@@ -1,7 +1,7 @@
 import { CircleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import { countOf } from "../../../lib/count.ts";
-import { lineOf } from "../../../lib/json-text.ts";
+import { lineOf } from "../../../lib/json/json-text.ts";
 import { placeOfFault, type WorkflowFault } from "../../../lib/workflow-text.ts";
 import { Button } from "../../../ui/buttons/button.tsx";
 import { ErrorCard } from "../../../ui/status/error-card.tsx";

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { useApiKeys } from "../../../api/queries/api-keys.ts";
 import { useSession } from "../../../api/queries/session.ts";
-import type { JsonValue } from "../../../lib/json-schema.ts";
+import type { JsonValue } from "../../../lib/json/json-schema.ts";
 import { setHead } from "../../../lib/workflow-text.ts";
 import { ComboboxField } from "../../../ui/forms/combobox.tsx";
 import { TextAreaField, TextField } from "../../../ui/forms/field.tsx";

@@ -9,8 +9,8 @@ import {
   type Workflow,
 } from "../../../api/queries/workflows.ts";
 import { countOf } from "../../../lib/count.ts";
-import { formatJson } from "../../../lib/json-format.ts";
-import type { JsonValue } from "../../../lib/json-schema.ts";
+import { formatJson } from "../../../lib/json/json-format.ts";
+import type { JsonValue } from "../../../lib/json/json-schema.ts";
 import { Button } from "../../../ui/buttons/button.tsx";
 import { IconButton } from "../../../ui/buttons/icon-button.tsx";
 import { saveFile } from "../../../ui/buttons/save-file.ts";

@@ -1,6 +1,6 @@
 import type { Workflow } from "../../../api/queries/workflows.ts";
 import { formatExact } from "../../../lib/count.ts";
-import type { JsonValue } from "../../../lib/json-schema.ts";
+import type { JsonValue } from "../../../lib/json/json-schema.ts";
 import { describeTrigger } from "../../../lib/trigger-words.ts";
 import { UserName } from "../../../parts/accounts/user-name.tsx";
 import { RunState } from "../../../parts/run-state.tsx";

@@ -1,5 +1,5 @@
 import { useMemo, useRef, useState } from "react";
-import type { JsonFault } from "../../../lib/json-text.ts";
+import type { JsonFault } from "../../../lib/json/json-text.ts";
 import {
   readWorkflow,
   type WorkflowDocument,

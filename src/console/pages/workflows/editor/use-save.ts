@@ -7,8 +7,8 @@ import {
   useValidateWorkflow,
   type Workflow,
 } from "../../../api/queries/workflows.ts";
-import { sameJson } from "../../../lib/json-edit.ts";
-import type { JsonValue } from "../../../lib/json-schema.ts";
+import { sameJson } from "../../../lib/json/json-edit.ts";
+import type { JsonValue } from "../../../lib/json/json-schema.ts";
 import { changeOf } from "../../../lib/workflow-text.ts";
 import { showToast } from "../../../ui/overlays/toast.tsx";
 import type { Saving } from "./editor-props.ts";

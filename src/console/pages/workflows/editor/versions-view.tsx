@@ -5,8 +5,8 @@ import {
   type Workflow,
   type WorkflowVersion,
 } from "../../../api/queries/workflows.ts";
-import { formatJson } from "../../../lib/json-format.ts";
-import type { JsonValue } from "../../../lib/json-schema.ts";
+import { formatJson } from "../../../lib/json/json-format.ts";
+import type { JsonValue } from "../../../lib/json/json-schema.ts";
 import { UserName } from "../../../parts/accounts/user-name.tsx";
 import { ListView } from "../../../parts/list-view.tsx";
 import { Button } from "../../../ui/buttons/button.tsx";

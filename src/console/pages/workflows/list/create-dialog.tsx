@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { lineOf } from "../../../lib/json-text.ts";
+import { lineOf } from "../../../lib/json/json-text.ts";
 import { readWorkflow } from "../../../lib/workflow-text.ts";
 import { Button } from "../../../ui/buttons/button.tsx";
 import { DropZone } from "../../../ui/forms/drop-zone.tsx";

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { StepKind, StepKinds } from "../../../api/queries/workflows.ts";
-import type { JsonValue } from "../../../lib/json-schema.ts";
+import type { JsonValue } from "../../../lib/json/json-schema.ts";
 import { freeId } from "../../../lib/workflow-graph.ts";
 import { addStep } from "../../../lib/workflow-text.ts";
 import { ComboboxField } from "../../../ui/forms/combobox.tsx";

@@ -1,5 +1,5 @@
-import { isObject, type JsonValue } from "../../../lib/json-schema.ts";
-import { type JsonFault, parseJson } from "../../../lib/json-text.ts";
+import { isObject, type JsonValue } from "../../../lib/json/json-schema.ts";
+import { type JsonFault, parseJson } from "../../../lib/json/json-text.ts";
 import type { CodeMark } from "../../../parts/code-mirror.tsx";
 
 type Row = Readonly<Record<string, JsonValue>>;

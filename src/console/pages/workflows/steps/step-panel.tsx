@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import { isObject, type JsonSchema, type JsonValue } from "../../../lib/json-schema.ts";
+import { isObject, type JsonSchema, type JsonValue } from "../../../lib/json/json-schema.ts";
 import { deleteStep, setStep } from "../../../lib/workflow-text.ts";
 import { CodeEditor } from "../../../parts/code-editor.tsx";
 import type { SchemaFieldProps } from "../../../parts/schema/schema-field.ts";

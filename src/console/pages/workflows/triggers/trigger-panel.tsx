@@ -1,4 +1,4 @@
-import type { JsonSchema, JsonValue } from "../../../lib/json-schema.ts";
+import type { JsonSchema, JsonValue } from "../../../lib/json/json-schema.ts";
 import { describeTrigger } from "../../../lib/trigger-words.ts";
 import { setTrigger } from "../../../lib/workflow-text.ts";
 import { SchemaForm } from "../../../parts/schema/schema-form.tsx";

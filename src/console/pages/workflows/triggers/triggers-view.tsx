@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { useRotateWebhook, type Workflow } from "../../../api/queries/workflows.ts";
 import { formatExact } from "../../../lib/count.ts";
-import type { JsonValue } from "../../../lib/json-schema.ts";
+import type { JsonValue } from "../../../lib/json/json-schema.ts";
 import { describeTrigger } from "../../../lib/trigger-words.ts";
 import { Button } from "../../../ui/buttons/button.tsx";
 import { ConfirmDialog } from "../../../ui/overlays/confirm-dialog.tsx";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { formatOfFile, previewTable } from "../../../src/console/lib/table-file.ts";
+import { formatOfFile, previewTable } from "../../../../src/console/lib/tables/table-file.ts";
 
 it("knows a format by the file's name", () => {
   const names = ["a.CSV", "a.tsv", "b.jsonl", "c.json", "d.xlsx", "e.pdf", "csv", "a.constructor"];

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { describeSchema } from "../../../src/console/lib/describe-schema.ts";
-import { type JsonSchema, shapeOf } from "../../../src/console/lib/json-schema.ts";
-import { shownPath } from "../../../src/console/lib/schema-path.ts";
+import { describeSchema } from "../../../../src/console/lib/json/describe-schema.ts";
+import { type JsonSchema, shapeOf } from "../../../../src/console/lib/json/json-schema.ts";
+import { shownPath } from "../../../../src/console/lib/json/schema-path.ts";
 import {
   initialValue,
   limitsOf,
   variantOf,
   withField,
-} from "../../../src/console/lib/schema-value.ts";
+} from "../../../../src/console/lib/json/schema-value.ts";
 
 const kindOf = (schema: JsonSchema, root = schema) => shapeOf(schema, root).kind;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { csvAddress, toCsv } from "../../../src/console/lib/csv.ts";
+import { csvAddress, toCsv } from "../../../../src/console/lib/tables/csv.ts";
 
 describe("CSV", () => {
   it("quotes what needs it and leaves missing cells empty", () => {

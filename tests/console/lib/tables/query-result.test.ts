@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readQueryResult } from "../../../src/console/lib/query-result.ts";
+import { readQueryResult } from "../../../../src/console/lib/tables/query-result.ts";
 
 it("reads the sentence, the columns and the rows of a query", () => {
   const text = '2 rows.\n["id","name"]\n[1,"a\\nb"]\n["9007199254740993",null]';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { curlOf, wordsOfCredential } from "../../../src/console/lib/curl.ts";
+import { curlOf, wordsOfCredential } from "../../../../src/console/lib/clients/curl.ts";
 
 describe("the call of a view", () => {
   it("has the address and its credential in a variable", () => {

@@ -5,7 +5,7 @@ import {
   operatorsOf,
   readConditions,
   writeConditions,
-} from "../../../src/console/lib/row-filter.ts";
+} from "../../../../src/console/lib/tables/row-filter.ts";
 
 describe("the conditions of rows", () => {
   it("come out of an address as they went in, whatever their values hold", () => {

@@ -1,8 +1,12 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import type { ClientConnection } from "../../../src/console/lib/library-snippets.ts";
-import { CLIENT_GUIDES, findGuide, KEY_PLACEHOLDER } from "../../../src/console/lib/snippets.ts";
+import type { ClientConnection } from "../../../../src/console/lib/clients/library-snippets.ts";
+import {
+  CLIENT_GUIDES,
+  findGuide,
+  KEY_PLACEHOLDER,
+} from "../../../../src/console/lib/clients/snippets.ts";
 
 const run = promisify(execFile);
 const PLAIN: ClientConnection = {
