@@ -1,5 +1,5 @@
 // Measures what the copy of the embedded database costs chats: their p99 before, while and after a million requests are
-// copied, and how soon a new request is readable. Usage: bun bench/bi-copy.ts [--rows 1000000] [--check]. Needs a C
+// copied, and how soon a new request is readable. Usage: bun bench/bi/bi-copy.ts [--rows 1000000] [--check]. Needs a C
 // compiler and Linux. With --check it fails when the p99 grows by more than 5 ms, a chat is not answered, or a request is
 // readable only after more than 60 s.
 import { mkdtempSync, rmSync } from "node:fs";
@@ -7,16 +7,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { loadConfig } from "../src/config/load-config.ts";
-import { DAY_MS, dayOf } from "../src/db/days/day-table.ts";
-import { migrate } from "../src/db/migrate.ts";
-import { openDatabase } from "../src/db/open-db.ts";
-import { createLog } from "../src/lib/log.ts";
-import { callHttp, logIn } from "../tests/support/clients/http-session.ts";
-import { fillUsage } from "./fill-usage.ts";
-import { type Address, buildTools, loadRequests, type RequestLoad } from "./load/load-tools.ts";
-import { startMeasured } from "./load/measured-process.ts";
-import { startGateway } from "./targets.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
+import { DAY_MS, dayOf } from "../../src/db/days/day-table.ts";
+import { migrate } from "../../src/db/migrate.ts";
+import { openDatabase } from "../../src/db/open-db.ts";
+import { createLog } from "../../src/lib/log.ts";
+import { callHttp, logIn } from "../../tests/support/clients/http-session.ts";
+import { startGateway } from "../comparison/targets.ts";
+import { type Address, buildTools, loadRequests, type RequestLoad } from "../load/load-tools.ts";
+import { startMeasured } from "../load/measured-process.ts";
+import { fillUsage } from "../usage/fill-usage.ts";
 
 const { values } = parseArgs({
   options: { rows: { type: "string", default: "1000000" }, check: { type: "boolean" } },

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { DOCUMENTS, docx, odt, pptx, run } from "../tests/support/documents/build-documents.ts";
-import { createRandom } from "../tests/support/faults/random.ts";
+import { DOCUMENTS, docx, odt, pptx, run } from "../../tests/support/documents/build-documents.ts";
+import { createRandom } from "../../tests/support/faults/random.ts";
 
 const WORDS = 20_000;
 const WORDS_A_SENTENCE = 14;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import postgres from "postgres";
-import type { Targets } from "./targets.ts";
+import type { Targets } from "../comparison/targets.ts";
 
 const WAIT_MS = 20_000;
 const POLL_MS = 250;

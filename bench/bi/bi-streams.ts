@@ -1,6 +1,6 @@
 // Measures 1,000 token streams at 20 tokens/s without BI clients and beside them, in alternating rounds: eight in heavy
 // joins and one that reads a CSV of all requests. The streams begin one after another, with --at-once in a tenth of a
-// second. Usage: bun bench/bi-streams.ts [--rows 1000000] [--rounds 3] [--readers joins,csv] [--at-once]
+// second. Usage: bun bench/bi/bi-streams.ts [--rows 1000000] [--rounds 3] [--readers joins,csv] [--at-once]
 // [--database URL] [--check]. Needs PostgreSQL, a C compiler and Linux. With --check it fails when
 // the p99 of the gaps grows by more than 15 ms, a stream breaks, or the CSV comes at less than 100 MB a minute.
 import { mkdtempSync, rmSync } from "node:fs";
@@ -8,13 +8,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import pg from "pg";
-import { BUN_SETTINGS } from "../scripts/task/bun-settings.mjs";
-import { callHttp, logIn } from "../tests/support/clients/http-session.ts";
-import { startPostgresCluster } from "../tests/support/servers/postgres-cluster.ts";
+import { BUN_SETTINGS } from "../../scripts/task/bun-settings.mjs";
+import { callHttp, logIn } from "../../tests/support/clients/http-session.ts";
+import { startPostgresCluster } from "../../tests/support/servers/postgres-cluster.ts";
+import { buildTools, loadStreams, type StreamLoad } from "../load/load-tools.ts";
+import { type LoopLag, watchLoopLag } from "../load/loop-lag.ts";
+import { type MeasuredProcess, startMeasured } from "../load/measured-process.ts";
 import { openDataStage } from "./data-stage.ts";
-import { buildTools, loadStreams, type StreamLoad } from "./load/load-tools.ts";
-import { type LoopLag, watchLoopLag } from "./load/loop-lag.ts";
-import { type MeasuredProcess, startMeasured } from "./load/measured-process.ts";
 
 const { values } = parseArgs({
   options: {

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
-import { BUN_SETTINGS } from "../scripts/task/bun-settings.mjs";
-import { startPostgresCluster } from "../tests/support/servers/postgres-cluster.ts";
-import type { Address } from "./load/load-tools.ts";
-import { type MeasuredProcess, startMeasured } from "./load/measured-process.ts";
+import { BUN_SETTINGS } from "../../scripts/task/bun-settings.mjs";
+import { startPostgresCluster } from "../../tests/support/servers/postgres-cluster.ts";
+import type { Address } from "../load/load-tools.ts";
+import { type MeasuredProcess, startMeasured } from "../load/measured-process.ts";
 
 /** Side by side, in this order: the model server itself, a bare proxy, the gateway. */
 export const TARGET_NAMES = ["direct", "passThrough", "gateway"] as const;

@@ -1,5 +1,5 @@
-import { type Address, loadRequests, loadStreams, type Percentiles } from "./load/load-tools.ts";
-import type { ProcessUse } from "./load/measured-process.ts";
+import { type Address, loadRequests, loadStreams, type Percentiles } from "../load/load-tools.ts";
+import type { ProcessUse } from "../load/measured-process.ts";
 import { TARGET_NAMES, type TargetName, type Targets } from "./targets.ts";
 
 const CONNECTIONS = 32;

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
-import type { Db } from "../src/db/context.ts";
-import { DAY_MS } from "../src/db/days/day-table.ts";
-import { dayTable } from "../src/usage/sums/usage-days.ts";
+import type { Db } from "../../src/db/context.ts";
+import { DAY_MS } from "../../src/db/days/day-table.ts";
+import { dayTable } from "../../src/usage/sums/usage-days.ts";
 
 export const DAYS = 90;
 /** The days without calls, counted back from today, between two busy periods. */

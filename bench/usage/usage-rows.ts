@@ -1,22 +1,22 @@
 // Measures queries over ten million usage rows.
-// Usage: bun bench/usage-rows.ts [rows], or the same with node --import tsx.
+// Usage: bun bench/usage/usage-rows.ts [rows], or the same with node --import tsx.
 // Takes some minutes and about 600 bytes of disk per row in the temporary folder, and cleans up.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "drizzle-orm";
-import { startSimulator } from "../simulator/simulator.ts";
-import { connect } from "../src/db/connect.ts";
-import type { Db } from "../src/db/context.ts";
-import { DAY_MS, dayOf } from "../src/db/days/day-table.ts";
-import { migrate } from "../src/db/migrate.ts";
-import { dropUsageDays } from "../src/usage/sums/drop-usage-days.ts";
-import { foldModelHours, foldUsageHours } from "../src/usage/sums/fold-usage-hours.ts";
-import { startPostgresCluster } from "../tests/support/servers/postgres-cluster.ts";
+import { startSimulator } from "../../simulator/simulator.ts";
+import { connect } from "../../src/db/connect.ts";
+import type { Db } from "../../src/db/context.ts";
+import { DAY_MS, dayOf } from "../../src/db/days/day-table.ts";
+import { migrate } from "../../src/db/migrate.ts";
+import { dropUsageDays } from "../../src/usage/sums/drop-usage-days.ts";
+import { foldModelHours, foldUsageHours } from "../../src/usage/sums/fold-usage-hours.ts";
+import { startPostgresCluster } from "../../tests/support/servers/postgres-cluster.ts";
+import { type MeasuredProcess, startMeasured } from "../load/measured-process.ts";
+import { watchStreams } from "../load/watch-streams.ts";
 import { DAYS, fillKeys, fillUsage, QUIET } from "./fill-usage.ts";
-import { type MeasuredProcess, startMeasured } from "./load/measured-process.ts";
-import { watchStreams } from "./watch-streams.ts";
 
 const ROWS = Number(process.argv[2] ?? 10_000_000);
 const CALLS = 50;

@@ -1,10 +1,10 @@
-// Measures a large SELECT through a session of the port and directly: bun bench/bi-relay.ts POSTGRES_URL [MEGABYTES]
+// Measures a large SELECT through a session of the port and directly: bun bench/bi/bi-relay.ts POSTGRES_URL [MEGABYTES]
 import { connect, createServer, type Socket } from "node:net";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
-import type { SessionReceiver } from "../src/data/port/engine.ts";
-import { openPostgresEngine } from "../src/data/port/postgres/postgres-engine.ts";
-import { query, terminate } from "../src/data/port/protocol/frontend-messages.ts";
-import { createServeSession } from "../src/data/port/session/serve-session.ts";
+import type { SessionReceiver } from "../../src/data/port/engine.ts";
+import { openPostgresEngine } from "../../src/data/port/postgres/postgres-engine.ts";
+import { query, terminate } from "../../src/data/port/protocol/frontend-messages.ts";
+import { createServeSession } from "../../src/data/port/session/serve-session.ts";
 
 const MB = 1_048_576;
 const ROW_BYTES = 110;

@@ -1,4 +1,4 @@
-import type { Percentiles } from "./load/load-tools.ts";
+import type { Percentiles } from "../load/load-tools.ts";
 import type { Run, Runs } from "./scenarios.ts";
 import { TARGET_NAMES, type TargetName } from "./targets.ts";
 

@@ -1,15 +1,15 @@
 import { sql } from "drizzle-orm";
-import type { Principal } from "../src/data/principal.ts";
-import { createStatement, defineRole } from "../src/data/roles/role-definition.ts";
-import { makeViews } from "../src/data/views/make-views.ts";
-import { connect } from "../src/db/connect.ts";
-import type { Db } from "../src/db/context.ts";
-import type { Database } from "../src/db/database.ts";
-import { dayOf } from "../src/db/days/day-table.ts";
-import { migrate } from "../src/db/migrate.ts";
-import { startPostgresCluster } from "../tests/support/servers/postgres-cluster.ts";
-import { fillKeys, fillUsage } from "./fill-usage.ts";
-import { cpuSeconds } from "./load/measured-process.ts";
+import type { Principal } from "../../src/data/principal.ts";
+import { createStatement, defineRole } from "../../src/data/roles/role-definition.ts";
+import { makeViews } from "../../src/data/views/make-views.ts";
+import { connect } from "../../src/db/connect.ts";
+import type { Db } from "../../src/db/context.ts";
+import type { Database } from "../../src/db/database.ts";
+import { dayOf } from "../../src/db/days/day-table.ts";
+import { migrate } from "../../src/db/migrate.ts";
+import { startPostgresCluster } from "../../tests/support/servers/postgres-cluster.ts";
+import { cpuSeconds } from "../load/measured-process.ts";
+import { fillKeys, fillUsage } from "../usage/fill-usage.ts";
 
 const READER = "bench_reader";
 const PASSWORD = "bench";

@@ -1,16 +1,16 @@
 // Measures the ingestion of 500 files of all formats, and what chats notice of it.
-// Usage: bun bench/ingest.ts [--quick] [--embedded] [--check] [--dimensions 1024] [--seconds 900]
+// Usage: bun bench/knowledge/ingest.ts [--quick] [--embedded] [--check] [--dimensions 1024] [--seconds 900]
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { BUN_SETTINGS } from "../scripts/task/bun-settings.mjs";
-import { startPostgresCluster } from "../tests/support/servers/postgres-cluster.ts";
+import { BUN_SETTINGS } from "../../scripts/task/bun-settings.mjs";
+import { startPostgresCluster } from "../../tests/support/servers/postgres-cluster.ts";
+import { startMeasured } from "../load/measured-process.ts";
+import { type ChatFigures, watchChats } from "../load/watch-chats.ts";
+import { watchChildren } from "../load/watch-children.ts";
 import { makeFiles } from "./ingest-files.ts";
-import { startMeasured } from "./load/measured-process.ts";
-import { watchChildren } from "./load/watch-children.ts";
-import { type ChatFigures, watchChats } from "./watch-chats.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -124,7 +124,7 @@ async function startCanned() {
     {
       name: "canned-embeddings",
       command: BUN,
-      args: ["bench/canned-embeddings.ts"],
+      args: ["bench/knowledge/canned-embeddings.ts"],
       env: { DIMENSIONS: options.dimensions },
       ready: /listening 127\.0\.0\.1:(\d+)/,
     },

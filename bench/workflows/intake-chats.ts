@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { percentile } from "../tests/support/percentile.ts";
-import { type Address, loadRequests, type RequestLoad } from "./load/load-tools.ts";
+import { percentile } from "../../tests/support/percentile.ts";
+import { type Address, loadRequests, type RequestLoad } from "../load/load-tools.ts";
 
 const PER_SECOND = 100;
 const CONNECTIONS = 64;

@@ -1,19 +1,19 @@
 // Measures reads of the views in the schema `data` over many usage rows, by the role that a BI key gets.
-// Usage: bun bench/data-views.ts [--rows 10000000] [--database URL] [--plans] [--check], or with node --import tsx.
+// Usage: bun bench/bi/data-views.ts [--rows 10000000] [--database URL] [--plans] [--check], or with node --import tsx.
 // Takes some minutes and about 600 bytes of disk per row in the temporary folder, and cleans up. A database that is
 // given is filled once and keeps what it has, for the next run. With --check it fails where a goal is missed.
 import { parseArgs } from "node:util";
 import { eq, sql } from "drizzle-orm";
-import { createDatasetTable, tableOf } from "../src/data/datasets/dataset-tables.ts";
-import type { CopiedByDays } from "../src/data/views/data-view.ts";
-import { datasetViewText } from "../src/data/views/dataset-view.ts";
-import { readExtents } from "../src/data/views/list-views.ts";
-import { BUILT_IN_VIEWS } from "../src/data/views/registry.ts";
-import { writeView } from "../src/data/views/view-statements.ts";
-import type { Db } from "../src/db/context.ts";
-import { DAY_MS, dayOf } from "../src/db/days/day-table.ts";
-import { datasets } from "../src/db/tables/datasets.ts";
-import { openReadStage, readRequest } from "../tests/support/data/read-stage.ts";
+import { createDatasetTable, tableOf } from "../../src/data/datasets/dataset-tables.ts";
+import type { CopiedByDays } from "../../src/data/views/data-view.ts";
+import { datasetViewText } from "../../src/data/views/dataset-view.ts";
+import { readExtents } from "../../src/data/views/list-views.ts";
+import { BUILT_IN_VIEWS } from "../../src/data/views/registry.ts";
+import { writeView } from "../../src/data/views/view-statements.ts";
+import type { Db } from "../../src/db/context.ts";
+import { DAY_MS, dayOf } from "../../src/db/days/day-table.ts";
+import { datasets } from "../../src/db/tables/datasets.ts";
+import { openReadStage, readRequest } from "../../tests/support/data/read-stage.ts";
 import { type DataStage, measureQuery, openDataStage, PRINCIPAL } from "./data-stage.ts";
 
 const { values } = parseArgs({

@@ -1,4 +1,4 @@
-// Measures the row process: `bun bench/rows.ts [rows]`. 10,000 rows through filter, map and aggregate; then a CSV of a
+// Measures the row process: `bun bench/workflows/rows.ts [rows]`. 10,000 rows through filter, map and aggregate; then a CSV of a
 // million rows through map, a join with 50,000 and aggregate. Chunks lie in files between the steps, as the database
 // would hold them; the process's memory, the server's growth and its event loop are watched meanwhile.
 import {
@@ -13,10 +13,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { JsonObject } from "../src/lib/json/json.ts";
-import { openRowProcess } from "../src/workflows/row-process/open-row-process.ts";
-import { packRows } from "../src/workflows/rows/pack-rows.ts";
-import type { Row, RowChunk, StepInput } from "../src/workflows/rows/row.ts";
+import type { JsonObject } from "../../src/lib/json/json.ts";
+import { openRowProcess } from "../../src/workflows/row-process/open-row-process.ts";
+import { packRows } from "../../src/workflows/rows/pack-rows.ts";
+import type { Row, RowChunk, StepInput } from "../../src/workflows/rows/row.ts";
 
 const MIB = 1024 * 1024;
 const ROWS = Number(process.argv[2] ?? 1_000_000);

@@ -1,24 +1,24 @@
 // Measures the cost of the usage journal.
-// Usage: bun bench/journal.ts [postgres url], or the same with node --import tsx.
+// Usage: bun bench/usage/journal.ts [postgres url], or the same with node --import tsx.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
-import { loadConfig } from "../src/config/load-config.ts";
-import { connect } from "../src/db/connect.ts";
-import type { Database } from "../src/db/database.ts";
-import { openEmbedded } from "../src/db/embedded/open-embedded.ts";
-import { migrate } from "../src/db/migrate.ts";
-import { embeddedArchive } from "../src/db/open-db.ts";
-import { createRequestIds } from "../src/lib/id.ts";
-import { createLog } from "../src/lib/log.ts";
-import { systemClock } from "../src/lib/time/clock.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
+import { connect } from "../../src/db/connect.ts";
+import type { Database } from "../../src/db/database.ts";
+import { openEmbedded } from "../../src/db/embedded/open-embedded.ts";
+import { migrate } from "../../src/db/migrate.ts";
+import { embeddedArchive } from "../../src/db/open-db.ts";
+import { createRequestIds } from "../../src/lib/id.ts";
+import { createLog } from "../../src/lib/log.ts";
+import { systemClock } from "../../src/lib/time/clock.ts";
 import {
   type OpenUsageJournal,
   openUsageJournal,
-} from "../src/usage/journal/open-usage-journal.ts";
-import { makeUsageDays } from "../src/usage/sums/usage-days.ts";
-import type { UsageRecord } from "../src/usage/usage-record.ts";
+} from "../../src/usage/journal/open-usage-journal.ts";
+import { makeUsageDays } from "../../src/usage/sums/usage-days.ts";
+import type { UsageRecord } from "../../src/usage/usage-record.ts";
 
 const CALLS = 40_000;
 const CALLS_A_TURN = 50;

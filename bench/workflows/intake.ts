@@ -1,5 +1,5 @@
 // Measures how many webhooks are accepted a second, what one large body costs, and what 100 webhooks a second cost 100
-// chats a second. Usage: bun bench/intake.ts [--only rate,large,chats] [--embedded] [--seconds 30] [--senders 64]
+// chats a second. Usage: bun bench/workflows/intake.ts [--only rate,large,chats] [--embedded] [--seconds 30] [--senders 64]
 // [--rounds 3]. Chats need a C compiler.
 import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -8,24 +8,24 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { count, eq } from "drizzle-orm";
-import { BUN_SETTINGS } from "../scripts/task/bun-settings.mjs";
-import { loadConfig } from "../src/config/load-config.ts";
-import type { Database } from "../src/db/database.ts";
-import { openDatabase } from "../src/db/open-db.ts";
-import { users } from "../src/db/tables/users.ts";
+import { BUN_SETTINGS } from "../../scripts/task/bun-settings.mjs";
+import { loadConfig } from "../../src/config/load-config.ts";
+import type { Database } from "../../src/db/database.ts";
+import { openDatabase } from "../../src/db/open-db.ts";
+import { users } from "../../src/db/tables/users.ts";
 import {
   workflowQueues,
   workflowRuns,
   workflows,
   workflowVersions,
-} from "../src/db/tables/workflows.ts";
-import { randomBase62 } from "../src/lib/id.ts";
-import { createLog } from "../src/lib/log.ts";
-import { percentile } from "../tests/support/percentile.ts";
-import { startPostgresCluster } from "../tests/support/servers/postgres-cluster.ts";
+} from "../../src/db/tables/workflows.ts";
+import { randomBase62 } from "../../src/lib/id.ts";
+import { createLog } from "../../src/lib/log.ts";
+import { percentile } from "../../tests/support/percentile.ts";
+import { startPostgresCluster } from "../../tests/support/servers/postgres-cluster.ts";
+import { buildTools } from "../load/load-tools.ts";
+import { type MeasuredProcess, startMeasured } from "../load/measured-process.ts";
 import { measureBesideChats } from "./intake-chats.ts";
-import { buildTools } from "./load/load-tools.ts";
-import { type MeasuredProcess, startMeasured } from "./load/measured-process.ts";
 
 const { values: options } = parseArgs({
   options: {

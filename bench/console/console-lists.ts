@@ -1,5 +1,5 @@
 // Measures the console's lists in a browser, over many keys, users and usage rows.
-// Usage: bun bench/console-lists.ts [--rows 10000000] [--check], or the same with node --import tsx.
+// Usage: bun bench/console/console-lists.ts [--rows 10000000] [--check], or the same with node --import tsx.
 // Needs PostgreSQL and Chromium; takes about 600 bytes of disk per row in the temporary folder, and cleans up.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,16 +7,16 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { sql } from "drizzle-orm";
 import type { Page } from "playwright-core";
-import { connect } from "../src/db/connect.ts";
-import type { Db } from "../src/db/context.ts";
-import { dayOf } from "../src/db/days/day-table.ts";
-import { migrate } from "../src/db/migrate.ts";
-import { buildConsole } from "../tests/console/support/built-console.ts";
-import { sharedBrowser } from "../tests/console/support/chromium.ts";
-import { openConsolePage } from "../tests/console/support/console-page.ts";
-import { startPostgresCluster } from "../tests/support/servers/postgres-cluster.ts";
-import { fillKeys, fillUsage } from "./fill-usage.ts";
-import { startMeasured } from "./load/measured-process.ts";
+import { connect } from "../../src/db/connect.ts";
+import type { Db } from "../../src/db/context.ts";
+import { dayOf } from "../../src/db/days/day-table.ts";
+import { migrate } from "../../src/db/migrate.ts";
+import { buildConsole } from "../../tests/console/support/built-console.ts";
+import { sharedBrowser } from "../../tests/console/support/chromium.ts";
+import { openConsolePage } from "../../tests/console/support/console-page.ts";
+import { startPostgresCluster } from "../../tests/support/servers/postgres-cluster.ts";
+import { startMeasured } from "../load/measured-process.ts";
+import { fillKeys, fillUsage } from "../usage/fill-usage.ts";
 
 const { values: options } = parseArgs({
   options: { rows: { type: "string", default: "1000000" }, check: { type: "boolean" } },

@@ -1,20 +1,20 @@
 // The history of workflow runs: lists, filters, figures and the end of a day, over a million runs of 90 days.
-// usage: bun bench/run-history.ts [--quick] [--embedded] [--check]
+// usage: bun bench/workflows/run-history.ts [--quick] [--embedded] [--check]
 import { parseArgs } from "node:util";
 import { sql } from "drizzle-orm";
-import type { AnyCaller, SessionCaller } from "../src/core/caller.ts";
-import type { Db } from "../src/db/context.ts";
-import type { Database } from "../src/db/database.ts";
-import { openEmbedded } from "../src/db/embedded/open-embedded.ts";
-import { migrate } from "../src/db/migrate.ts";
-import { openPostgres } from "../src/db/open-postgres.ts";
-import { createLog } from "../src/lib/log.ts";
-import { findRun } from "../src/workflows/records/find-run.ts";
-import { listRuns, type RunPlace, type RunQuery } from "../src/workflows/records/list-runs.ts";
-import { utcDay } from "../src/workflows/runs/run-id.ts";
-import { percentile } from "../tests/support/percentile.ts";
-import { startPostgresCluster } from "../tests/support/servers/postgres-cluster.ts";
-import { emptyArchive } from "../tests/support/servers/prepared-database.ts";
+import type { AnyCaller, SessionCaller } from "../../src/core/caller.ts";
+import type { Db } from "../../src/db/context.ts";
+import type { Database } from "../../src/db/database.ts";
+import { openEmbedded } from "../../src/db/embedded/open-embedded.ts";
+import { migrate } from "../../src/db/migrate.ts";
+import { openPostgres } from "../../src/db/open-postgres.ts";
+import { createLog } from "../../src/lib/log.ts";
+import { findRun } from "../../src/workflows/records/find-run.ts";
+import { listRuns, type RunPlace, type RunQuery } from "../../src/workflows/records/list-runs.ts";
+import { utcDay } from "../../src/workflows/runs/run-id.ts";
+import { percentile } from "../../tests/support/percentile.ts";
+import { startPostgresCluster } from "../../tests/support/servers/postgres-cluster.ts";
+import { emptyArchive } from "../../tests/support/servers/prepared-database.ts";
 
 const DAY_MS = 86_400_000;
 const DAYS = 90;

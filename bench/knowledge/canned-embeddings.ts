@@ -1,5 +1,5 @@
 // An embedding engine that costs nearly nothing: each text gets one of a few vectors, which are written once.
-// usage: DIMENSIONS=1024 bun bench/canned-embeddings.ts
+// usage: DIMENSIONS=1024 bun bench/knowledge/canned-embeddings.ts
 import { setTimeout as sleep } from "node:timers/promises";
 
 declare const Bun: {

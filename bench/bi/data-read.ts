@@ -1,10 +1,10 @@
 import postgres from "postgres";
-import { openReadStage, readRequest } from "../tests/support/data/read-stage.ts";
-import { startPostgresCluster } from "../tests/support/servers/postgres-cluster.ts";
+import { openReadStage, readRequest } from "../../tests/support/data/read-stage.ts";
+import { startPostgresCluster } from "../../tests/support/servers/postgres-cluster.ts";
 
 /**
  * Reads rows like those of `requests` through the data process' code on a unix socket, in this one process:
- * `bun bench/data-read.ts [rows]`. The goal is 50 MB/s on one core, and 100 MB at most for a reader that stalls.
+ * `bun bench/bi/data-read.ts [rows]`. The goal is 50 MB/s on one core, and 100 MB at most for a reader that stalls.
  */
 const ROWS = Number(process.argv[2] ?? 1_000_000);
 const STALL_MS = 3_000;

@@ -1,17 +1,17 @@
 // Runs workflows over hostile expressions, SQL and files at full size, and watches what the gateway notices of them.
-// Usage: bun bench/hostile-runs.ts [--gib 2] [--check]
+// Usage: bun bench/workflows/hostile-runs.ts [--gib 2] [--check]
 import { mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { callHttp, logIn } from "../tests/support/clients/http-session.ts";
-import { bomb } from "../tests/support/documents/build-bombs.ts";
-import { startPostgresCluster } from "../tests/support/servers/postgres-cluster.ts";
-import { startMeasured } from "./load/measured-process.ts";
-import { startGateway } from "./targets.ts";
-import { watchChats } from "./watch-chats.ts";
-import { watchHealth } from "./watch-health.ts";
+import { callHttp, logIn } from "../../tests/support/clients/http-session.ts";
+import { bomb } from "../../tests/support/documents/build-bombs.ts";
+import { startPostgresCluster } from "../../tests/support/servers/postgres-cluster.ts";
+import { startGateway } from "../comparison/targets.ts";
+import { startMeasured } from "../load/measured-process.ts";
+import { watchChats } from "../load/watch-chats.ts";
+import { watchHealth } from "../load/watch-health.ts";
 
 const { values: options } = parseArgs({
   options: {

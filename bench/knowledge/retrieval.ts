@@ -1,21 +1,21 @@
 // Measures the search of vector stores: by indexes beside a huge store, and exactly in memory.
-// Usage: bun bench/retrieval.ts [--quick] [--questions 400], or the same with node --import tsx.
+// Usage: bun bench/knowledge/retrieval.ts [--quick] [--questions 400], or the same with node --import tsx.
 // The whole takes about an hour and 15 GB of disk in the temporary folder, --quick some minutes; both clean up.
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { sql } from "drizzle-orm";
-import { loadConfig } from "../src/config/load-config.ts";
-import type { AttributeFilter } from "../src/core/file-search.ts";
-import { connect } from "../src/db/connect.ts";
-import type { Database } from "../src/db/database.ts";
-import { migrate } from "../src/db/migrate.ts";
-import { filterSql } from "../src/knowledge/retrieve/attribute-filter.ts";
-import { openRetrieval, type Retrieval } from "../src/knowledge/retrieve/open-retrieval.ts";
-import { createLog } from "../src/lib/log.ts";
-import { systemClock } from "../src/lib/time/clock.ts";
-import { createRandom } from "../tests/support/faults/random.ts";
-import { startPostgresCluster } from "../tests/support/servers/postgres-cluster.ts";
-import { openEmbeddedInMemory } from "../tests/support/servers/test-database.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
+import type { AttributeFilter } from "../../src/core/file-search.ts";
+import { connect } from "../../src/db/connect.ts";
+import type { Database } from "../../src/db/database.ts";
+import { migrate } from "../../src/db/migrate.ts";
+import { filterSql } from "../../src/knowledge/retrieve/attribute-filter.ts";
+import { openRetrieval, type Retrieval } from "../../src/knowledge/retrieve/open-retrieval.ts";
+import { createLog } from "../../src/lib/log.ts";
+import { systemClock } from "../../src/lib/time/clock.ts";
+import { createRandom } from "../../tests/support/faults/random.ts";
+import { startPostgresCluster } from "../../tests/support/servers/postgres-cluster.ts";
+import { openEmbeddedInMemory } from "../../tests/support/servers/test-database.ts";
 import { fillEmbedded, fillServer, questionVectors } from "./fill-chunks.ts";
 
 const { values } = parseArgs({

@@ -1,18 +1,18 @@
 // Measures the calls/s of a `chat` step beside the same calls by the official SDK over HTTP, in alternating rounds:
-// bun bench/workflow-chat.ts [--quick] [--rounds 3]
+// bun bench/workflows/workflow-chat.ts [--quick] [--rounds 3]
 import { type ChildProcess, spawn } from "node:child_process";
 import { parseArgs } from "node:util";
 import { OpenAI } from "openai";
-import { createLog } from "../src/lib/log.ts";
-import { createStepModels } from "../src/workflows/models/create-step-models.ts";
-import { chatStep as chat } from "../src/workflows/steps/chat.ts";
-import type { StepServices } from "../src/workflows/steps/step-services.ts";
-import { issueKey } from "../tests/support/clients/issue-key.ts";
-import { TEST_KEY } from "../tests/support/servers/start-gateway.ts";
-import { serveDeps } from "../tests/support/stages/served-deps.ts";
-import { simpleTexts } from "../tests/support/workflows/simple-texts.ts";
-import { runStep } from "../tests/support/workflows/step-stage.ts";
-import { median } from "./report.ts";
+import { createLog } from "../../src/lib/log.ts";
+import { createStepModels } from "../../src/workflows/models/create-step-models.ts";
+import { chatStep as chat } from "../../src/workflows/steps/chat.ts";
+import type { StepServices } from "../../src/workflows/steps/step-services.ts";
+import { issueKey } from "../../tests/support/clients/issue-key.ts";
+import { TEST_KEY } from "../../tests/support/servers/start-gateway.ts";
+import { serveDeps } from "../../tests/support/stages/served-deps.ts";
+import { simpleTexts } from "../../tests/support/workflows/simple-texts.ts";
+import { runStep } from "../../tests/support/workflows/step-stage.ts";
+import { median } from "../comparison/report.ts";
 
 const CONCURRENCY = 16;
 const MAX_TOKENS = 24;
@@ -96,7 +96,13 @@ async function measure(calls: number, rounds: number): Promise<void> {
       return (calls * 1_000) / (performance.now() - beganAt);
     };
     const bySdk = async (): Promise<number> => {
-      const args = ["bench/workflow-chat.ts", "--client", `${url}/v1`, "--calls", String(calls)];
+      const args = [
+        "bench/workflows/workflow-chat.ts",
+        "--client",
+        `${url}/v1`,
+        "--calls",
+        String(calls),
+      ];
       return Number(await printed(start(args), /^([\d.]+)\n/));
     };
     await runStep(kind, { settings, rows: rows.slice(0, 200), run: { keyId } });
