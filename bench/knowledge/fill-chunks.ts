@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { Db } from "../../src/db/context.ts";
 import type { Database } from "../../src/db/database.ts";
-import { nearVector, randomVector } from "../../tests/support/stages/retrieval-stage.ts";
+import { nearVector, randomVector } from "../../tests/support/stages/knowledge/retrieval-stage.ts";
 
 const CHUNKS_PER_FILE = 20;
 const INSERTED_AT_ONCE = 20_000;

@@ -10,7 +10,7 @@ import { bootstrapKeys } from "../../src/db/tables/bootstrap-keys.ts";
 import { users } from "../../src/db/tables/users.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { openTestDatabase } from "../support/servers/test-database.ts";
-import { hashApiKey } from "../support/stages/test-keys.ts";
+import { hashApiKey } from "../support/stages/access/test-keys.ts";
 
 const ADMIN_PASSWORD = "the operator's own password";
 const BOOTSTRAP_API_KEY = "sk-of-the-operator-0123456789";

@@ -9,7 +9,7 @@ import { systemClock } from "../../src/lib/time/clock.ts";
 import type { UsageRecord, UsageStart } from "../../src/usage/usage-record.ts";
 import { chatRequest, collect, MODEL, textOf } from "../backends/support.ts";
 import { noLimits } from "../support/stages/no-limits.ts";
-import { silentLog } from "../support/stages/usage-journal.ts";
+import { silentLog } from "../support/stages/usage/usage-journal.ts";
 
 type Behaviour = (request: ChatRequest, model: Model) => Promise<ChatEvents>;
 

@@ -19,7 +19,7 @@ import { chatRequest, collect, upstreamAt } from "../backends/support.ts";
 import { cloudAt } from "../backends/vendors/cloud-calls.ts";
 import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
 import { openTestDatabase } from "../support/servers/test-database.ts";
-import { silentLog } from "../support/stages/usage-journal.ts";
+import { silentLog } from "../support/stages/usage/usage-journal.ts";
 
 // The pipeline with the limits as they are, in memory, in front of a simulated engine.
 

@@ -9,7 +9,7 @@ import type { UsageRecord } from "../../src/usage/usage-record.ts";
 import { chatRequest, startRawServer, upstreamAt } from "../backends/support.ts";
 import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
 import { noLimits } from "../support/stages/no-limits.ts";
-import { silentLog } from "../support/stages/usage-journal.ts";
+import { silentLog } from "../support/stages/usage/usage-journal.ts";
 
 let simulator: TestSimulator;
 let models: ModelCatalog;

@@ -19,7 +19,7 @@ import type { OpenUsageJournal } from "../../src/usage/journal/open-usage-journa
 import { chatRequest, collect, upstreamAt } from "../backends/support.ts";
 import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
 import { openTestDatabase } from "../support/servers/test-database.ts";
-import { journalRoot, openTestJournal, silentLog } from "../support/stages/usage-journal.ts";
+import { journalRoot, openTestJournal, silentLog } from "../support/stages/usage/usage-journal.ts";
 
 // Several model calls as one metered call, without HTTP: the limits, the journal and the database are the real ones.
 

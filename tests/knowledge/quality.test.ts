@@ -13,7 +13,7 @@ import {
   openRetrievalStage,
   type RetrievalStage,
   randomVector,
-} from "../support/stages/retrieval-stage.ts";
+} from "../support/stages/knowledge/retrieval-stage.ts";
 
 const DIMENSIONS = 256;
 const LIMIT = 8;

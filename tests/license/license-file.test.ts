@@ -9,7 +9,7 @@ import {
   licenseText,
   makeLicenseKeys,
   vendor,
-} from "../support/stages/test-license.ts";
+} from "../support/stages/access/test-license.ts";
 
 const { key } = readVerificationKey(vendor.publicKey);
 const read = (file: string) => readLicenseFile(file, key);

@@ -27,8 +27,8 @@ import {
   licenseText,
   makeLicenseKeys,
   vendor,
-} from "../support/stages/test-license.ts";
-import { usageRecord } from "../support/stages/usage-journal.ts";
+} from "../support/stages/access/test-license.ts";
+import { usageRecord } from "../support/stages/usage/usage-journal.ts";
 
 const DAY = 86_400_000;
 /** After the clock of every machine that runs this: what is written in the tests' own time is never the newest. */

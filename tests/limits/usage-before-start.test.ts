@@ -31,7 +31,7 @@ import {
   silentLog,
   usageRecord,
   usageStart,
-} from "../support/stages/usage-journal.ts";
+} from "../support/stages/usage/usage-journal.ts";
 
 const BOUNDS = { requests: 1_000, tokens: 100_000, monthlyTokens: 10_000 };
 const open: Limits[] = [];

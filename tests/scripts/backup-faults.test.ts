@@ -22,7 +22,7 @@ import {
   storeKinds,
   withDatabase,
 } from "../support/stages/backup-stage.ts";
-import { readUsageRows } from "../support/stages/stored-usage.ts";
+import { readUsageRows } from "../support/stages/usage/stored-usage.ts";
 
 vi.setConfig({ testTimeout: 900_000 });
 const MODEL = "sim-chat";

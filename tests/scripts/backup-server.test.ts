@@ -16,9 +16,9 @@ import {
   startWebhookReceiver,
   type WebhookReceiver,
 } from "../support/servers/webhook-receiver.ts";
+import { inDays, licenseText, vendor } from "../support/stages/access/test-license.ts";
 import { createBackupStage, leaveJournal, storeKinds } from "../support/stages/backup-stage.ts";
 import { createMovedClock, type MovedClock } from "../support/stages/moved-clock.ts";
-import { inDays, licenseText, vendor } from "../support/stages/test-license.ts";
 
 vi.setConfig({ testTimeout: 600_000 });
 const MODEL = "sim-chat";

@@ -20,7 +20,11 @@ import { withTransaction } from "../../../src/db/context.ts";
 import { apiKeys } from "../../../src/db/tables/api-keys.ts";
 import { auditLog } from "../../../src/db/tables/audit-log.ts";
 import { usageHours } from "../../../src/db/tables/usage.ts";
-import { addUser, openUserAccess, type TestUserAccess } from "../../support/stages/user-access.ts";
+import {
+  addUser,
+  openUserAccess,
+  type TestUserAccess,
+} from "../../support/stages/access/user-access.ts";
 
 const NONE = { find: () => undefined, noteUse: () => undefined };
 

@@ -11,7 +11,7 @@ import {
   openUserAccess,
   SESSION_HOURS,
   type TestUserAccess,
-} from "../../support/stages/user-access.ts";
+} from "../../support/stages/access/user-access.ts";
 
 const PASSWORD = "a password, and no better one";
 const WRONG = "not the password at all";

@@ -8,7 +8,11 @@ import { updateUser } from "../../../src/access/users/update-user.ts";
 import { withTransaction } from "../../../src/db/context.ts";
 import { auditLog } from "../../../src/db/tables/audit-log.ts";
 import { loginFailures, sessions } from "../../../src/db/tables/users.ts";
-import { addUser, openUserAccess, type TestUserAccess } from "../../support/stages/user-access.ts";
+import {
+  addUser,
+  openUserAccess,
+  type TestUserAccess,
+} from "../../support/stages/access/user-access.ts";
 
 const PASSWORD = "a password, and no better one";
 const NEXT = "a better password than that one";

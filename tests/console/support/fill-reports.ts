@@ -1,5 +1,5 @@
 import { callHttp } from "../../support/clients/http-session.ts";
-import { eventually } from "../../support/stages/usage-journal.ts";
+import { eventually } from "../../support/stages/usage/usage-journal.ts";
 import type { ConsoleStage } from "./console-stage.ts";
 import type { Samples } from "./fill-gateway.ts";
 

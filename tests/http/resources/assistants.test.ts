@@ -5,7 +5,7 @@ import { callHttp, type HttpCall, logIn } from "../../support/clients/http-sessi
 import { databaseServerUrl } from "../../support/servers/database-server.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import { ADMIN_PASSWORD, type ServedDeps, serveDeps } from "../../support/stages/served-deps.ts";
-import { addKey, addPerson, type Person } from "../../support/stages/usage-people.ts";
+import { addKey, addPerson, type Person } from "../../support/stages/usage/usage-people.ts";
 
 const PATH = "/v1/assistants";
 const UNKNOWN = "asst_0000000000000000000000";

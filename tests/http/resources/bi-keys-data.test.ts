@@ -30,7 +30,7 @@ import {
   addUser,
   openUserAccess,
   type TestUserAccess,
-} from "../../support/stages/user-access.ts";
+} from "../../support/stages/access/user-access.ts";
 
 const UNUSABLE = { status: 401, code: "invalid_api_key" };
 const DATA = {

@@ -5,7 +5,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { callHttp } from "../../support/clients/http-session.ts";
 import { databaseServerUrl } from "../../support/servers/database-server.ts";
-import { openStoreStage, type Person, type StoreStage } from "../../support/stages/store-stage.ts";
+import {
+  openStoreStage,
+  type Person,
+  type StoreStage,
+} from "../../support/stages/knowledge/store-stage.ts";
 
 const XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 const CSV = "text/csv";

@@ -8,7 +8,7 @@ import {
   openStoreStage,
   type Person,
   type StoreStage,
-} from "../../support/stages/store-stage.ts";
+} from "../../support/stages/knowledge/store-stage.ts";
 
 const PATH = "/v1/vector_stores";
 let stage: StoreStage;

@@ -10,7 +10,7 @@ import {
   openStoreStage,
   type Person,
   type StoreStage,
-} from "../../support/stages/store-stage.ts";
+} from "../../support/stages/knowledge/store-stage.ts";
 
 const DATABASES = [
   ["PostgreSQL", databaseServerUrl],

@@ -3,8 +3,8 @@ import { chunks } from "../../../src/db/tables/knowledge.ts";
 import { readTarget } from "../../../src/knowledge/ingest/ingestion-target.ts";
 import { beginFile } from "../../../src/knowledge/ingest/store-chunks.ts";
 import { ClaimLost } from "../../../src/queue/topic.ts";
-import { type IngestStage, openIngestStage } from "../../support/stages/ingest-stage.ts";
-import { chunkRow } from "../../support/stages/store-stage.ts";
+import { type IngestStage, openIngestStage } from "../../support/stages/knowledge/ingest-stage.ts";
+import { chunkRow } from "../../support/stages/knowledge/store-stage.ts";
 
 let stage: IngestStage;
 

@@ -8,7 +8,7 @@ import {
   removeFilesFromAllStores,
 } from "../../../src/knowledge/ingest/remove-chunks.ts";
 import { openTestDatabase } from "../../support/servers/test-database.ts";
-import { chunkRow } from "../../support/stages/store-stage.ts";
+import { chunkRow } from "../../support/stages/knowledge/store-stage.ts";
 
 const MINUTE_MS = 60_000;
 const NOW = Date.UTC(2026, 10, 23);

@@ -4,7 +4,11 @@ import { withTransaction } from "../../../src/db/context.ts";
 import { fileBatches, files, vectorStores } from "../../../src/db/tables/knowledge.ts";
 import { cancelIngestion, enqueueIngestion } from "../../../src/knowledge/ingest/ingestion-jobs.ts";
 import { removeFilesFromAllStores } from "../../../src/knowledge/ingest/remove-chunks.ts";
-import { type IngestStage, longText, openIngestStage } from "../../support/stages/ingest-stage.ts";
+import {
+  type IngestStage,
+  longText,
+  openIngestStage,
+} from "../../support/stages/knowledge/ingest-stage.ts";
 
 const WAIT = { timeout: 60_000, interval: 20 };
 let stage: IngestStage;

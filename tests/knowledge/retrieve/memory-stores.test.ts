@@ -9,7 +9,7 @@ import {
   openRetrievalStage,
   randomVector,
   removeFile,
-} from "../../support/stages/retrieval-stage.ts";
+} from "../../support/stages/knowledge/retrieval-stage.ts";
 
 const DIMENSIONS = 64;
 /** Of which one store fits into a megabyte, and two do not. */

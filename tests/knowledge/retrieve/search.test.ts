@@ -18,7 +18,7 @@ import {
   raiseVersion,
   randomVector,
   removeFile,
-} from "../../support/stages/retrieval-stage.ts";
+} from "../../support/stages/knowledge/retrieval-stage.ts";
 
 const DIMENSIONS = 32;
 const random = createRandom(5);

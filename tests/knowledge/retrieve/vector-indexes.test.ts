@@ -14,7 +14,7 @@ import {
   openRetrievalStage,
   type RetrievalStage,
   randomVector,
-} from "../../support/stages/retrieval-stage.ts";
+} from "../../support/stages/knowledge/retrieval-stage.ts";
 
 const DIMENSIONS = 384;
 /** The full size takes minutes where WebAssembly builds the index. */

@@ -18,7 +18,7 @@ import { outboxBacklogAlert } from "../../../src/queue/outbox-backlog.ts";
 import { openAlertWebhook } from "../../../src/queue/webhooks/open-alert-webhook.ts";
 import { openSeverableDatabase } from "../../support/servers/severable-database.ts";
 import { answer, startWebhookReceiver } from "../../support/servers/webhook-receiver.ts";
-import { hashApiKey } from "../../support/stages/test-keys.ts";
+import { hashApiKey } from "../../support/stages/access/test-keys.ts";
 
 const WAIT = { timeout: 30_000, interval: 20 };
 const OWNER = "usr_1";

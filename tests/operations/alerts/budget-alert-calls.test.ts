@@ -13,7 +13,7 @@ import {
   startWebhookReceiver,
   type WebhookReceiver,
 } from "../../support/servers/webhook-receiver.ts";
-import { licenseText, vendor } from "../../support/stages/test-license.ts";
+import { licenseText, vendor } from "../../support/stages/access/test-license.ts";
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 });
 

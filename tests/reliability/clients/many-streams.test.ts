@@ -8,7 +8,7 @@ import {
 } from "../../support/processes/measured-gateway.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import { watchServer } from "../../support/servers/watch-server.ts";
-import { readUsageRows } from "../../support/stages/stored-usage.ts";
+import { readUsageRows } from "../../support/stages/usage/stored-usage.ts";
 
 const STREAMS = trialSize(80, 300);
 const EVENTS = trialSize(8, 20);

@@ -23,7 +23,7 @@ import { startGateway, TEST_KEY, type TestGateway } from "../../support/servers/
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import { createMigratedDatabase, createOwnDatabase } from "../../support/servers/test-database.ts";
 import { expectCleanOutput } from "../../support/stages/engine-stage.ts";
-import { readUsageRows, type StoredUsage } from "../../support/stages/stored-usage.ts";
+import { readUsageRows, type StoredUsage } from "../../support/stages/usage/stored-usage.ts";
 
 // biome-ignore lint/style/noProcessEnv: the tests' own switch, not a setting of the program
 const isFull = process.env["RELIABILITY_FULL"] === "1";

@@ -16,7 +16,7 @@ import {
 import type { TestGateway } from "../../support/servers/start-gateway.ts";
 import { watchServer } from "../../support/servers/watch-server.ts";
 import { type DatabaseStage, openDatabaseStage } from "../../support/stages/database-stage.ts";
-import { readUsageRows } from "../../support/stages/stored-usage.ts";
+import { readUsageRows } from "../../support/stages/usage/stored-usage.ts";
 
 const DISK_MB = 32;
 const REQUESTS_PER_SECOND = 40;

@@ -22,7 +22,7 @@ import {
   type DatabaseStage,
   openDatabaseStage,
 } from "../../support/stages/database-stage.ts";
-import { readUsageRows, type StoredUsage } from "../../support/stages/stored-usage.ts";
+import { readUsageRows, type StoredUsage } from "../../support/stages/usage/stored-usage.ts";
 
 // biome-ignore lint/style/noProcessEnv: the tests' own switch, not a setting of the program
 const isFull = process.env["RELIABILITY_FULL"] === "1";

@@ -6,7 +6,7 @@ import { openMeasuredGateway } from "../processes/measured-gateway.ts";
 import { memoryMb } from "../processes/process-use.ts";
 import { startSimulator } from "../servers/start-simulator.ts";
 import { type WatchFigures, watchServer } from "../servers/watch-server.ts";
-import { readUsageRows } from "../stages/stored-usage.ts";
+import { readUsageRows } from "../stages/usage/stored-usage.ts";
 
 export interface SoakOptions {
   readonly seconds: number;

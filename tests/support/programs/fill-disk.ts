@@ -22,7 +22,7 @@ import {
   startCall,
   usageRecord,
   usageStart,
-} from "../stages/usage-journal.ts";
+} from "../stages/usage/usage-journal.ts";
 
 const MOUNT = 'mount -t tmpfs -o size=4m,mode=700 tmpfs "$0" && exec "$@"';
 

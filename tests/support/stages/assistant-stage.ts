@@ -27,7 +27,7 @@ import { upstreamAt } from "../../backends/support.ts";
 import { startSimulator, type TestSimulator } from "../servers/start-simulator.ts";
 import { openTestDatabase } from "../servers/test-database.ts";
 import { testAssistant } from "./assistants.ts";
-import { journalRoot, openTestJournal, silentLog } from "./usage-journal.ts";
+import { journalRoot, openTestJournal, silentLog } from "./usage/usage-journal.ts";
 
 export const UNLIMITED: KeyLimits = {
   monthlyTokens: null,

@@ -8,7 +8,7 @@ import { databaseServerUrl } from "../servers/database-server.ts";
 import { startGateway, TEST_KEY, type TestGateway } from "../servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../servers/start-simulator.ts";
 import { createMigratedDatabase } from "../servers/test-database.ts";
-import { readUsageRows, type StoredUsage } from "./stored-usage.ts";
+import { readUsageRows, type StoredUsage } from "./usage/stored-usage.ts";
 
 export const ENGINES = ["vllm", "ollama"] as const;
 export type Engine = (typeof ENGINES)[number];

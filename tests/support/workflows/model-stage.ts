@@ -10,7 +10,7 @@ import { callHttp, logIn } from "../clients/http-session.ts";
 import { issueKey, type LimitFields } from "../clients/issue-key.ts";
 import { startSimulator, type TestSimulator } from "../servers/start-simulator.ts";
 import { ADMIN_PASSWORD, type ServedDeps, serveDeps } from "../stages/served-deps.ts";
-import { eventually } from "../stages/usage-journal.ts";
+import { eventually } from "../stages/usage/usage-journal.ts";
 import { simpleTexts } from "./simple-texts.ts";
 
 /** The whole gateway before the simulator, and what its steps are made of. */

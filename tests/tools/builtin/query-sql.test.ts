@@ -34,7 +34,7 @@ import { keyCaller, sessionCaller, testAssistant } from "../../support/stages/as
 import {
   type ConnectionsStage,
   openConnectionsStage,
-} from "../../support/stages/connections-stage.ts";
+} from "../../support/stages/tools/connections-stage.ts";
 
 const MAX_ROWS = 5;
 const MAX_BYTES = 20_000;

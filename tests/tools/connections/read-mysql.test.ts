@@ -11,7 +11,7 @@ import {
   type ConnectionsStage,
   failureOf,
   openConnectionsStage,
-} from "../../support/stages/connections-stage.ts";
+} from "../../support/stages/tools/connections-stage.ts";
 
 const soon = { timeout: 20_000, interval: 20 };
 const PASSWORD = "canary: the reader's own";

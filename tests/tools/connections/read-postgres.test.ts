@@ -10,7 +10,7 @@ import {
   type ConnectionsStage,
   failureOf,
   openConnectionsStage,
-} from "../../support/stages/connections-stage.ts";
+} from "../../support/stages/tools/connections-stage.ts";
 
 const server = new URL(databaseServerUrl ?? "postgres://nobody@127.0.0.1:1/none");
 const soon = { timeout: 20_000, interval: 20 };

@@ -14,12 +14,12 @@ import {
   type ServedTool,
   startChangingToolServer,
 } from "../../support/servers/changing-tool-server.ts";
+import { openUserAccess, type TestUserAccess } from "../../support/stages/access/user-access.ts";
 import {
   openToolServerReplica,
   type ReplicaOptions,
   type ToolServerReplica,
-} from "../../support/stages/tool-server-replica.ts";
-import { openUserAccess, type TestUserAccess } from "../../support/stages/user-access.ts";
+} from "../../support/stages/tools/tool-server-replica.ts";
 
 const HOUR_MS = 3_600_000;
 /** Within a second on a machine that does nothing else. */

@@ -18,8 +18,8 @@ import {
   journalRoot,
   ledger,
   openTestJournal,
-} from "../../support/stages/usage-journal.ts";
-import { callIds, writeCalls } from "../../support/stages/write-calls.ts";
+} from "../../support/stages/usage/usage-journal.ts";
+import { callIds, writeCalls } from "../../support/stages/usage/write-calls.ts";
 
 const CYCLES = 20;
 /** Calls that a program has under way. */

@@ -3,7 +3,12 @@ import type { Database } from "../../../src/db/database.ts";
 import { DirectInserts } from "../../../src/usage/journal/direct-inserts.ts";
 import { createQuarantine } from "../../../src/usage/journal/quarantine.ts";
 import { openTestDatabase } from "../../support/servers/test-database.ts";
-import { journalRoot, ledger, silentLog, usageRecord } from "../../support/stages/usage-journal.ts";
+import {
+  journalRoot,
+  ledger,
+  silentLog,
+  usageRecord,
+} from "../../support/stages/usage/usage-journal.ts";
 
 const { root, remove } = journalRoot();
 let database: Database;

@@ -21,8 +21,8 @@ import {
   uncounted,
   usageRecord,
   usageStart,
-} from "../../support/stages/usage-journal.ts";
-import { callIds, writeCalls } from "../../support/stages/write-calls.ts";
+} from "../../support/stages/usage/usage-journal.ts";
+import { callIds, writeCalls } from "../../support/stages/usage/write-calls.ts";
 
 let database: Database;
 let root: string;

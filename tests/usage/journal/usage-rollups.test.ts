@@ -16,7 +16,7 @@ import {
   journalRoot,
   silentLog,
   usageRecord,
-} from "../../support/stages/usage-journal.ts";
+} from "../../support/stages/usage/usage-journal.ts";
 
 /** 2026-09-21T13:33:20Z. */
 const STARTED_AT = 1_789_997_600_000;

@@ -6,7 +6,7 @@ import { insertUsage, refusalOf } from "../../../src/usage/journal/usage-store.t
 import { openUsageUpkeep, type UsageUpkeep } from "../../../src/usage/sums/usage-upkeep.ts";
 import type { UsageRecord } from "../../../src/usage/usage-record.ts";
 import { openTestDatabase } from "../../support/servers/test-database.ts";
-import { silentLog, usageRecord } from "../../support/stages/usage-journal.ts";
+import { silentLog, usageRecord } from "../../support/stages/usage/usage-journal.ts";
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;

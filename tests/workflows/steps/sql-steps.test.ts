@@ -14,7 +14,7 @@ import { createDatabase, type OwnDatabase } from "../../support/servers/test-dat
 import {
   type ConnectionsStage,
   openConnectionsStage,
-} from "../../support/stages/connections-stage.ts";
+} from "../../support/stages/tools/connections-stage.ts";
 import { simpleTexts } from "../../support/workflows/simple-texts.ts";
 import { runStep, type StepCase } from "../../support/workflows/step-stage.ts";
 

@@ -13,7 +13,7 @@ import { changeCounters } from "../../../../src/db/tables/change-counters.ts";
 import { users } from "../../../../src/db/tables/users.ts";
 import { createLog } from "../../../../src/lib/log.ts";
 import { openTestDatabase } from "../../../support/servers/test-database.ts";
-import { hashApiKey } from "../../../support/stages/test-keys.ts";
+import { hashApiKey } from "../../../support/stages/access/test-keys.ts";
 
 const log = createLog("silent");
 const ownerId = "usr_1";

@@ -1,24 +1,27 @@
 import { randomBytes } from "node:crypto";
-import type { Actor } from "../../../src/access/actor.ts";
-import { loadConfig } from "../../../src/config/load-config.ts";
-import type { Database } from "../../../src/db/database.ts";
-import { createEgress } from "../../../src/lib/egress/egress.ts";
-import type { Log } from "../../../src/lib/log.ts";
-import { createSecretBox, type SecretBox } from "../../../src/lib/secret-box.ts";
-import type { Clock } from "../../../src/lib/time/clock.ts";
-import { runTool } from "../../../src/tools/run-tool.ts";
-import { createToolServer, type ServerFields } from "../../../src/tools/servers/change-server.ts";
-import { createToolServerClient } from "../../../src/tools/servers/create-tool-server-client.ts";
+import type { Actor } from "../../../../src/access/actor.ts";
+import { loadConfig } from "../../../../src/config/load-config.ts";
+import type { Database } from "../../../../src/db/database.ts";
+import { createEgress } from "../../../../src/lib/egress/egress.ts";
+import type { Log } from "../../../../src/lib/log.ts";
+import { createSecretBox, type SecretBox } from "../../../../src/lib/secret-box.ts";
+import type { Clock } from "../../../../src/lib/time/clock.ts";
+import { runTool } from "../../../../src/tools/run-tool.ts";
+import {
+  createToolServer,
+  type ServerFields,
+} from "../../../../src/tools/servers/change-server.ts";
+import { createToolServerClient } from "../../../../src/tools/servers/create-tool-server-client.ts";
 import {
   type OpenedToolServers,
   openToolServers,
-} from "../../../src/tools/servers/open-tool-servers.ts";
+} from "../../../../src/tools/servers/open-tool-servers.ts";
 import {
   findToolServer,
   type ShownServerWithTools,
-} from "../../../src/tools/servers/tool-servers.ts";
-import type { ToolContext, ToolResult } from "../../../src/tools/tool.ts";
-import { testAssistant } from "./assistants.ts";
+} from "../../../../src/tools/servers/tool-servers.ts";
+import type { ToolContext, ToolResult } from "../../../../src/tools/tool.ts";
+import { testAssistant } from "../assistants.ts";
 
 export interface ReplicaOptions {
   readonly database: Database;

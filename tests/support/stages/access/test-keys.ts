@@ -1,5 +1,5 @@
-import { hashCredentialUnder } from "../../../src/access/hash-credential.ts";
-import { openSecret } from "../../../src/access/secret.ts";
+import { hashCredentialUnder } from "../../../../src/access/hash-credential.ts";
+import { openSecret } from "../../../../src/access/secret.ts";
 
 const secret = await openSecret({ APP_SECRET: "the secret of the tests", DATA_DIR: "" });
 

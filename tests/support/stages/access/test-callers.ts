@@ -1,7 +1,7 @@
-import type { Actor } from "../../../src/access/actor.ts";
-import type { Caller, SessionCaller } from "../../../src/core/caller.ts";
-import type { Db } from "../../../src/db/context.ts";
-import { sessions, users } from "../../../src/db/tables/users.ts";
+import type { Actor } from "../../../../src/access/actor.ts";
+import type { Caller, SessionCaller } from "../../../../src/core/caller.ts";
+import type { Db } from "../../../../src/db/context.ts";
+import { sessions, users } from "../../../../src/db/tables/users.ts";
 
 const session: SessionCaller = {
   kind: "session",

@@ -1,4 +1,4 @@
-import { callHttp, logIn } from "../clients/http-session.ts";
+import { callHttp, logIn } from "../../clients/http-session.ts";
 
 /** A user with a session, on a server that believes one proxy. */
 export interface Person {

@@ -1,11 +1,14 @@
-import type { Settings } from "../../../src/config/settings.ts";
-import type { Assistant } from "../../../src/knowledge/assistants/assistant.ts";
-import { openFileConnections } from "../../../src/knowledge/file-connections.ts";
-import { nowMs } from "../../../src/tools/files/file-job.ts";
-import { type FileToolSettings, openFileTools } from "../../../src/tools/files/open-file-tools.ts";
-import { createToolRegistry } from "../../../src/tools/registry.ts";
-import { runTool } from "../../../src/tools/run-tool.ts";
-import { keyCaller, testAssistant } from "./assistants.ts";
+import type { Settings } from "../../../../src/config/settings.ts";
+import type { Assistant } from "../../../../src/knowledge/assistants/assistant.ts";
+import { openFileConnections } from "../../../../src/knowledge/file-connections.ts";
+import { nowMs } from "../../../../src/tools/files/file-job.ts";
+import {
+  type FileToolSettings,
+  openFileTools,
+} from "../../../../src/tools/files/open-file-tools.ts";
+import { createToolRegistry } from "../../../../src/tools/registry.ts";
+import { runTool } from "../../../../src/tools/run-tool.ts";
+import { keyCaller, testAssistant } from "../assistants.ts";
 
 type Folders = Pick<Settings, "DATA_DIR" | "WATCH_DIRS"> &
   Partial<Pick<Settings, "WORKSPACE_DIR" | "FILES_DIR">>;

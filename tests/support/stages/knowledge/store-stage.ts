@@ -1,14 +1,14 @@
 import { and, eq } from "drizzle-orm";
 import OpenAI from "openai";
-import type { Db } from "../../../src/db/context.ts";
-import { chunks, files, vectorStoreFiles } from "../../../src/db/tables/knowledge.ts";
-import type { Deps } from "../../../src/deps.ts";
-import type { Question, Search } from "../../../src/knowledge/retrieve/passage.ts";
-import { randomBase62 } from "../../../src/lib/id.ts";
-import { callHttp, type HttpAnswer, type HttpCall, logIn } from "../clients/http-session.ts";
-import { startSimulator } from "../servers/start-simulator.ts";
-import { createMovedClock, type MovedClock } from "./moved-clock.ts";
-import { ADMIN_PASSWORD, type ServedDeps, serveDeps } from "./served-deps.ts";
+import type { Db } from "../../../../src/db/context.ts";
+import { chunks, files, vectorStoreFiles } from "../../../../src/db/tables/knowledge.ts";
+import type { Deps } from "../../../../src/deps.ts";
+import type { Question, Search } from "../../../../src/knowledge/retrieve/passage.ts";
+import { randomBase62 } from "../../../../src/lib/id.ts";
+import { callHttp, type HttpAnswer, type HttpCall, logIn } from "../../clients/http-session.ts";
+import { startSimulator } from "../../servers/start-simulator.ts";
+import { createMovedClock, type MovedClock } from "../moved-clock.ts";
+import { ADMIN_PASSWORD, type ServedDeps, serveDeps } from "../served-deps.ts";
 
 /** Somebody who calls. */
 export interface Person {

@@ -1,12 +1,12 @@
-import type { Deps } from "../../../src/deps.ts";
-import type { Passage } from "../../../src/knowledge/retrieve/passage.ts";
-import { createToolRegistry } from "../../../src/tools/registry.ts";
-import type { Tool } from "../../../src/tools/tool.ts";
-import type { OpenUsageJournal } from "../../../src/usage/journal/open-usage-journal.ts";
-import { callHttp, logIn } from "../clients/http-session.ts";
-import { databaseServerUrl } from "../servers/database-server.ts";
-import { startSimulator, type TestSimulator } from "../servers/start-simulator.ts";
-import { ADMIN_PASSWORD, type ServedDeps, serveDeps } from "./served-deps.ts";
+import type { Deps } from "../../../../src/deps.ts";
+import type { Passage } from "../../../../src/knowledge/retrieve/passage.ts";
+import { createToolRegistry } from "../../../../src/tools/registry.ts";
+import type { Tool } from "../../../../src/tools/tool.ts";
+import type { OpenUsageJournal } from "../../../../src/usage/journal/open-usage-journal.ts";
+import { callHttp, logIn } from "../../clients/http-session.ts";
+import { databaseServerUrl } from "../../servers/database-server.ts";
+import { startSimulator, type TestSimulator } from "../../servers/start-simulator.ts";
+import { ADMIN_PASSWORD, type ServedDeps, serveDeps } from "../served-deps.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 

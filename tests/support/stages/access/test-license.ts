@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
-import { type LicensePayload, signLicense } from "../../../scripts/license/sign-license.ts";
+import { type LicensePayload, signLicense } from "../../../../scripts/license/sign-license.ts";
 
 /** A pair of keys as `license keygen` makes it. */
 export interface LicenseKeys {

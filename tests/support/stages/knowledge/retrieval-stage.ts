@@ -1,20 +1,23 @@
 import { sql } from "drizzle-orm";
-import { loadConfig } from "../../../src/config/load-config.ts";
-import type { Settings } from "../../../src/config/settings.ts";
-import type { AttributeFilter } from "../../../src/core/file-search.ts";
-import type { Database } from "../../../src/db/database.ts";
+import { loadConfig } from "../../../../src/config/load-config.ts";
+import type { Settings } from "../../../../src/config/settings.ts";
+import type { AttributeFilter } from "../../../../src/core/file-search.ts";
+import type { Database } from "../../../../src/db/database.ts";
 import {
   chunks,
   type FileAttributes,
   files,
   vectorStoreFiles,
   vectorStores,
-} from "../../../src/db/tables/knowledge.ts";
-import { openRetrieval, type Retrieval } from "../../../src/knowledge/retrieve/open-retrieval.ts";
-import type { Passage } from "../../../src/knowledge/retrieve/passage.ts";
-import { tsvectorOf } from "../../../src/knowledge/retrieve/words.ts";
-import { createLog } from "../../../src/lib/log.ts";
-import { systemClock } from "../../../src/lib/time/clock.ts";
+} from "../../../../src/db/tables/knowledge.ts";
+import {
+  openRetrieval,
+  type Retrieval,
+} from "../../../../src/knowledge/retrieve/open-retrieval.ts";
+import type { Passage } from "../../../../src/knowledge/retrieve/passage.ts";
+import { tsvectorOf } from "../../../../src/knowledge/retrieve/words.ts";
+import { createLog } from "../../../../src/lib/log.ts";
+import { systemClock } from "../../../../src/lib/time/clock.ts";
 
 const INSERTED_AT_ONCE = 250;
 

@@ -1,4 +1,4 @@
-import type { OpenUsageJournal } from "../../../src/usage/journal/open-usage-journal.ts";
+import type { OpenUsageJournal } from "../../../../src/usage/journal/open-usage-journal.ts";
 import { startCall, usageRecord } from "./usage-journal.ts";
 
 /** Writes calls from their starts to their ends, all in the same turns of the event loop. */

@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import type { Database } from "../../../src/db/database.ts";
-import { createFile, type NewFile } from "../../../src/knowledge/files/create-file.ts";
-import type { FileStore, StoredFile } from "../../../src/knowledge/files/files.ts";
-import { createOriginals } from "../../../src/knowledge/files/originals.ts";
-import { createLog } from "../../../src/lib/log.ts";
-import { type Clock, systemClock } from "../../../src/lib/time/clock.ts";
+import type { Database } from "../../../../src/db/database.ts";
+import { createFile, type NewFile } from "../../../../src/knowledge/files/create-file.ts";
+import type { FileStore, StoredFile } from "../../../../src/knowledge/files/files.ts";
+import { createOriginals } from "../../../../src/knowledge/files/originals.ts";
+import { createLog } from "../../../../src/lib/log.ts";
+import { type Clock, systemClock } from "../../../../src/lib/time/clock.ts";
 
 /** The verbs of files on a database, with their contents in a folder. */
 export function createFileStore(

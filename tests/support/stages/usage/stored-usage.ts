@@ -1,7 +1,7 @@
-import type { Database } from "../../../src/db/database.ts";
-import { openDatabase } from "../../../src/db/open-db.ts";
-import { journalCheckpoints, usageRecords } from "../../../src/db/tables/usage.ts";
-import { createLog } from "../../../src/lib/log.ts";
+import type { Database } from "../../../../src/db/database.ts";
+import { openDatabase } from "../../../../src/db/open-db.ts";
+import { journalCheckpoints, usageRecords } from "../../../../src/db/tables/usage.ts";
+import { createLog } from "../../../../src/lib/log.ts";
 
 export type StoredUsage = typeof usageRecords.$inferSelect;
 

@@ -3,31 +3,31 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { and, asc, eq } from "drizzle-orm";
 import { expect, vi } from "vitest";
-import { openBackends } from "../../../src/backends/open-backends.ts";
-import { loadConfig } from "../../../src/config/load-config.ts";
-import type { Settings } from "../../../src/config/settings.ts";
-import { withTransaction } from "../../../src/db/context.ts";
-import type { Database } from "../../../src/db/database.ts";
-import { installation } from "../../../src/db/tables/installation.ts";
+import { openBackends } from "../../../../src/backends/open-backends.ts";
+import { loadConfig } from "../../../../src/config/load-config.ts";
+import type { Settings } from "../../../../src/config/settings.ts";
+import { withTransaction } from "../../../../src/db/context.ts";
+import type { Database } from "../../../../src/db/database.ts";
+import { installation } from "../../../../src/db/tables/installation.ts";
 import {
   chunks,
   fileBatches,
   vectorStoreFiles,
   vectorStores,
-} from "../../../src/db/tables/knowledge.ts";
-import { outboxEvents } from "../../../src/db/tables/outbox.ts";
-import { createEmbedder, type Embedder } from "../../../src/knowledge/embed-texts.ts";
-import { openFileConnections } from "../../../src/knowledge/file-connections.ts";
-import { createFileFromPath } from "../../../src/knowledge/files/create-file.ts";
-import { openFiles } from "../../../src/knowledge/files/open-files.ts";
-import { enqueueIngestion, newBatchId } from "../../../src/knowledge/ingest/ingestion-jobs.ts";
-import { type Ingestion, openIngestion } from "../../../src/knowledge/ingest/open-ingestion.ts";
-import { openChunkReader, type ReadChunks } from "../../../src/knowledge/ingest/read-chunks.ts";
-import { randomBase62 } from "../../../src/lib/id.ts";
-import { createLog } from "../../../src/lib/log.ts";
-import { createInternalEvents } from "../../../src/queue/internal-events.ts";
-import { startSimulator, type TestSimulator } from "../servers/start-simulator.ts";
-import { openTestDatabase } from "../servers/test-database.ts";
+} from "../../../../src/db/tables/knowledge.ts";
+import { outboxEvents } from "../../../../src/db/tables/outbox.ts";
+import { createEmbedder, type Embedder } from "../../../../src/knowledge/embed-texts.ts";
+import { openFileConnections } from "../../../../src/knowledge/file-connections.ts";
+import { createFileFromPath } from "../../../../src/knowledge/files/create-file.ts";
+import { openFiles } from "../../../../src/knowledge/files/open-files.ts";
+import { enqueueIngestion, newBatchId } from "../../../../src/knowledge/ingest/ingestion-jobs.ts";
+import { type Ingestion, openIngestion } from "../../../../src/knowledge/ingest/open-ingestion.ts";
+import { openChunkReader, type ReadChunks } from "../../../../src/knowledge/ingest/read-chunks.ts";
+import { randomBase62 } from "../../../../src/lib/id.ts";
+import { createLog } from "../../../../src/lib/log.ts";
+import { createInternalEvents } from "../../../../src/queue/internal-events.ts";
+import { startSimulator, type TestSimulator } from "../../servers/start-simulator.ts";
+import { openTestDatabase } from "../../servers/test-database.ts";
 
 export const MODEL = "sim-embed";
 export const OTHER_MODEL = "sim-embed-large";

@@ -1,9 +1,9 @@
-import type { Channel } from "../../../src/core/channel.ts";
-import type { Database } from "../../../src/db/database.ts";
-import { createRequestIds } from "../../../src/lib/id.ts";
-import { insertUsage } from "../../../src/usage/journal/usage-store.ts";
-import type { Outcome, UsageRecord } from "../../../src/usage/usage-record.ts";
-import { createRandom } from "../faults/random.ts";
+import type { Channel } from "../../../../src/core/channel.ts";
+import type { Database } from "../../../../src/db/database.ts";
+import { createRequestIds } from "../../../../src/lib/id.ts";
+import { insertUsage } from "../../../../src/usage/journal/usage-store.ts";
+import type { Outcome, UsageRecord } from "../../../../src/usage/usage-record.ts";
+import { createRandom } from "../../faults/random.ts";
 
 const OUTCOMES: readonly Outcome[] = ["ok", "ok", "ok", "error", "aborted", "rate_limited"];
 const CHANNELS: readonly Channel[] = ["chat", "messages", "embeddings"];

@@ -1,22 +1,22 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadConfig } from "../../../src/config/load-config.ts";
-import { openFileConnections } from "../../../src/knowledge/file-connections.ts";
-import { createLog } from "../../../src/lib/log.ts";
-import { createSecretBox } from "../../../src/lib/secret-box.ts";
-import { createConnection } from "../../../src/tools/connections/change-connection.ts";
+import { loadConfig } from "../../../../src/config/load-config.ts";
+import { openFileConnections } from "../../../../src/knowledge/file-connections.ts";
+import { createLog } from "../../../../src/lib/log.ts";
+import { createSecretBox } from "../../../../src/lib/secret-box.ts";
+import { createConnection } from "../../../../src/tools/connections/change-connection.ts";
 import type {
   QueryRows,
   ReadQuery,
   SavedConnection,
-} from "../../../src/tools/connections/connection.ts";
-import type { NewConnection } from "../../../src/tools/connections/connection-fields.ts";
+} from "../../../../src/tools/connections/connection.ts";
+import type { NewConnection } from "../../../../src/tools/connections/connection-fields.ts";
 import {
   type Connections,
   openConnections,
-} from "../../../src/tools/connections/open-connections.ts";
-import { openUserAccess, type TestUserAccess } from "./user-access.ts";
+} from "../../../../src/tools/connections/open-connections.ts";
+import { openUserAccess, type TestUserAccess } from "../access/user-access.ts";
 
 export interface ConnectionsStage {
   readonly access: TestUserAccess;

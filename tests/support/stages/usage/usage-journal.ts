@@ -2,17 +2,17 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
-import { loadConfig } from "../../../src/config/load-config.ts";
-import { connect } from "../../../src/db/connect.ts";
-import type { Database } from "../../../src/db/database.ts";
-import { createLog } from "../../../src/lib/log.ts";
-import { systemClock } from "../../../src/lib/time/clock.ts";
-import type { Limits } from "../../../src/limits/limits.ts";
+import { loadConfig } from "../../../../src/config/load-config.ts";
+import { connect } from "../../../../src/db/connect.ts";
+import type { Database } from "../../../../src/db/database.ts";
+import { createLog } from "../../../../src/lib/log.ts";
+import { systemClock } from "../../../../src/lib/time/clock.ts";
+import type { Limits } from "../../../../src/limits/limits.ts";
 import {
   type OpenUsageJournal,
   openUsageJournal,
-} from "../../../src/usage/journal/open-usage-journal.ts";
-import type { UsageEntry, UsageRecord, UsageStart } from "../../../src/usage/usage-record.ts";
+} from "../../../../src/usage/journal/open-usage-journal.ts";
+import type { UsageEntry, UsageRecord, UsageStart } from "../../../../src/usage/usage-record.ts";
 
 export const silentLog = createLog("silent");
 
