@@ -100,7 +100,7 @@ export default defineConfig({
           isolate: false,
           include: ["tests/**/*.test.ts"],
           exclude: [...PURE, CONSOLE],
-          globalSetup: "./tests/support/servers/shared-postgres.ts",
+          globalSetup: "./tests/support/servers/databases/shared-postgres.ts",
         },
       },
       {
@@ -113,7 +113,7 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 600_000,
           include: [CONSOLE],
-          globalSetup: "./tests/support/servers/shared-postgres.ts",
+          globalSetup: "./tests/support/servers/databases/shared-postgres.ts",
         },
       },
     ],

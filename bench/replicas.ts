@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { startPostgresCluster } from "../tests/support/servers/postgres-cluster.ts";
+import { startPostgresCluster } from "../tests/support/servers/databases/postgres-cluster.ts";
 import { startRedisServer } from "../tests/support/servers/redis-server.ts";
 import { type Goal, printGoals } from "./comparison/goals.ts";
 import { median } from "./comparison/report.ts";

@@ -10,7 +10,7 @@ import { parseArgs } from "node:util";
 import pg from "pg";
 import { BUN_SETTINGS } from "../../scripts/task/bun-settings.mjs";
 import { callHttp, logIn } from "../../tests/support/clients/http-session.ts";
-import { startPostgresCluster } from "../../tests/support/servers/postgres-cluster.ts";
+import { startPostgresCluster } from "../../tests/support/servers/databases/postgres-cluster.ts";
 import { buildTools, loadStreams, type StreamLoad } from "../load/load-tools.ts";
 import { type LoopLag, watchLoopLag } from "../load/loop-lag.ts";
 import { type MeasuredProcess, startMeasured } from "../load/measured-process.ts";

@@ -1,6 +1,6 @@
 import postgres from "postgres";
 import { openReadStage, readRequest } from "../../tests/support/data/read-stage.ts";
-import { startPostgresCluster } from "../../tests/support/servers/postgres-cluster.ts";
+import { startPostgresCluster } from "../../tests/support/servers/databases/postgres-cluster.ts";
 
 /**
  * Reads rows like those of `requests` through the data process' code on a unix socket, in this one process:

@@ -7,7 +7,7 @@ import type { Db } from "../../src/db/context.ts";
 import type { Database } from "../../src/db/database.ts";
 import { dayOf } from "../../src/db/days/day-table.ts";
 import { migrate } from "../../src/db/migrate.ts";
-import { startPostgresCluster } from "../../tests/support/servers/postgres-cluster.ts";
+import { startPostgresCluster } from "../../tests/support/servers/databases/postgres-cluster.ts";
 import { cpuSeconds } from "../load/measured-process.ts";
 import { fillKeys, fillUsage } from "../usage/fill-usage.ts";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
 import { BUN_SETTINGS } from "../../scripts/task/bun-settings.mjs";
-import { startPostgresCluster } from "../../tests/support/servers/postgres-cluster.ts";
+import { startPostgresCluster } from "../../tests/support/servers/databases/postgres-cluster.ts";
 import type { Address } from "../load/load-tools.ts";
 import { type MeasuredProcess, startMeasured } from "../load/measured-process.ts";
 

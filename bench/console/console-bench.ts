@@ -7,7 +7,7 @@ import { buildConsole } from "../../tests/console/support/built-console.ts";
 import { sharedBrowser } from "../../tests/console/support/chromium.ts";
 import { type ConsolePage, openConsolePage } from "../../tests/console/support/console-page.ts";
 import { callHttp, logIn } from "../../tests/support/clients/http-session.ts";
-import { startPostgresCluster } from "../../tests/support/servers/postgres-cluster.ts";
+import { startPostgresCluster } from "../../tests/support/servers/databases/postgres-cluster.ts";
 import { startGateway, type Target } from "../comparison/targets.ts";
 import { startMeasured } from "../load/measured-process.ts";
 

@@ -14,7 +14,7 @@ import { migrate } from "../../src/db/migrate.ts";
 import { buildConsole } from "../../tests/console/support/built-console.ts";
 import { sharedBrowser } from "../../tests/console/support/chromium.ts";
 import { openConsolePage } from "../../tests/console/support/console-page.ts";
-import { startPostgresCluster } from "../../tests/support/servers/postgres-cluster.ts";
+import { startPostgresCluster } from "../../tests/support/servers/databases/postgres-cluster.ts";
 import { startMeasured } from "../load/measured-process.ts";
 import { fillKeys, fillUsage } from "../usage/fill-usage.ts";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { BUN_SETTINGS } from "../../scripts/task/bun-settings.mjs";
-import { startPostgresCluster } from "../../tests/support/servers/postgres-cluster.ts";
+import { startPostgresCluster } from "../../tests/support/servers/databases/postgres-cluster.ts";
 import { startMeasured } from "../load/measured-process.ts";
 import { type ChatFigures, watchChats } from "../load/watch-chats.ts";
 import { watchChildren } from "../load/watch-children.ts";

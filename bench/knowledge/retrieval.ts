@@ -14,8 +14,8 @@ import { openRetrieval, type Retrieval } from "../../src/knowledge/retrieve/open
 import { createLog } from "../../src/lib/log.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
 import { createRandom } from "../../tests/support/faults/random.ts";
-import { startPostgresCluster } from "../../tests/support/servers/postgres-cluster.ts";
-import { openEmbeddedInMemory } from "../../tests/support/servers/test-database.ts";
+import { startPostgresCluster } from "../../tests/support/servers/databases/postgres-cluster.ts";
+import { openEmbeddedInMemory } from "../../tests/support/servers/databases/test-database.ts";
 import { fillEmbedded, fillServer, questionVectors } from "./fill-chunks.ts";
 
 const { values } = parseArgs({

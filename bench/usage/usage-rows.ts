@@ -13,7 +13,7 @@ import { DAY_MS, dayOf } from "../../src/db/days/day-table.ts";
 import { migrate } from "../../src/db/migrate.ts";
 import { dropUsageDays } from "../../src/usage/sums/drop-usage-days.ts";
 import { foldModelHours, foldUsageHours } from "../../src/usage/sums/fold-usage-hours.ts";
-import { startPostgresCluster } from "../../tests/support/servers/postgres-cluster.ts";
+import { startPostgresCluster } from "../../tests/support/servers/databases/postgres-cluster.ts";
 import { type MeasuredProcess, startMeasured } from "../load/measured-process.ts";
 import { watchStreams } from "../load/watch-streams.ts";
 import { DAYS, fillKeys, fillUsage, QUIET } from "./fill-usage.ts";

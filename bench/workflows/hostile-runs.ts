@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { callHttp, logIn } from "../../tests/support/clients/http-session.ts";
 import { bomb } from "../../tests/support/documents/build-bombs.ts";
-import { startPostgresCluster } from "../../tests/support/servers/postgres-cluster.ts";
+import { startPostgresCluster } from "../../tests/support/servers/databases/postgres-cluster.ts";
 import { startGateway } from "../comparison/targets.ts";
 import { startMeasured } from "../load/measured-process.ts";
 import { watchChats } from "../load/watch-chats.ts";

@@ -22,7 +22,7 @@ import {
 import { randomBase62 } from "../../src/lib/id.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { percentile } from "../../tests/support/percentile.ts";
-import { startPostgresCluster } from "../../tests/support/servers/postgres-cluster.ts";
+import { startPostgresCluster } from "../../tests/support/servers/databases/postgres-cluster.ts";
 import { buildTools } from "../load/load-tools.ts";
 import { type MeasuredProcess, startMeasured } from "../load/measured-process.ts";
 import { measureBesideChats } from "./intake-chats.ts";

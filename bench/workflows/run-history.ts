@@ -13,8 +13,8 @@ import { findRun } from "../../src/workflows/records/find-run.ts";
 import { listRuns, type RunPlace, type RunQuery } from "../../src/workflows/records/list-runs.ts";
 import { utcDay } from "../../src/workflows/runs/run-id.ts";
 import { percentile } from "../../tests/support/percentile.ts";
-import { startPostgresCluster } from "../../tests/support/servers/postgres-cluster.ts";
-import { emptyArchive } from "../../tests/support/servers/prepared-database.ts";
+import { startPostgresCluster } from "../../tests/support/servers/databases/postgres-cluster.ts";
+import { emptyArchive } from "../../tests/support/servers/databases/prepared-database.ts";
 
 const DAY_MS = 86_400_000;
 const DAYS = 90;

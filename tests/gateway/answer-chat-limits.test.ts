@@ -17,8 +17,8 @@ import { openMemoryLimits } from "../../src/limits/memory-limits.ts";
 import type { UsageJournal, UsageRecord } from "../../src/usage/usage-record.ts";
 import { chatRequest, collect, upstreamAt } from "../backends/support.ts";
 import { cloudAt } from "../backends/vendors/cloud-calls.ts";
+import { openTestDatabase } from "../support/servers/databases/test-database.ts";
 import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
-import { openTestDatabase } from "../support/servers/test-database.ts";
 import { silentLog } from "../support/stages/usage/usage-journal.ts";
 
 // The pipeline with the limits as they are, in memory, in front of a simulated engine.

@@ -17,8 +17,8 @@ import type { Limits } from "../../src/limits/limits.ts";
 import { openMemoryLimits } from "../../src/limits/memory-limits.ts";
 import type { OpenUsageJournal } from "../../src/usage/journal/open-usage-journal.ts";
 import { chatRequest, collect, upstreamAt } from "../backends/support.ts";
+import { openTestDatabase } from "../support/servers/databases/test-database.ts";
 import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
-import { openTestDatabase } from "../support/servers/test-database.ts";
 import { journalRoot, openTestJournal, silentLog } from "../support/stages/usage/usage-journal.ts";
 
 // Several model calls as one metered call, without HTTP: the limits, the journal and the database are the real ones.

@@ -8,9 +8,9 @@ import { SERVICE_SCOPES, type ServiceScope, scopeFor } from "../../src/core/serv
 import { buildDeps, type Deps } from "../../src/deps.ts";
 import { randomBase62 } from "../../src/lib/id.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { databaseServerUrl } from "../support/servers/database-server.ts";
+import { databaseServerUrl } from "../support/servers/databases/database-server.ts";
+import { createMigratedDatabase } from "../support/servers/databases/test-database.ts";
 import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
-import { createMigratedDatabase } from "../support/servers/test-database.ts";
 
 /** Who may call, by the specification: section 5, and the decisions on authentication. */
 type Level =

@@ -21,7 +21,7 @@ import { type License, openLicense } from "../../src/license/license.ts";
 import { uploadLicense } from "../../src/license/upload-license.ts";
 import { readVerificationKey, type VerificationKey } from "../../src/license/verification-key.ts";
 import { insertUsage } from "../../src/usage/journal/usage-store.ts";
-import { openTestDatabase } from "../support/servers/test-database.ts";
+import { openTestDatabase } from "../support/servers/databases/test-database.ts";
 import {
   licensePayload,
   licenseText,

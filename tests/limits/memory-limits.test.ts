@@ -5,7 +5,7 @@ import { deletedApiKeys } from "../../src/db/tables/api-keys.ts";
 import { createLog } from "../../src/lib/log.ts";
 import type { Admission, LimitedCall } from "../../src/limits/limits.ts";
 import { createRandom } from "../support/faults/random.ts";
-import { openTestDatabase } from "../support/servers/test-database.ts";
+import { openTestDatabase } from "../support/servers/databases/test-database.ts";
 import {
   CALL_TIMEOUT_MS,
   type LimitsStage,

@@ -19,7 +19,7 @@ import {
   type RecordKind,
 } from "../../src/usage/journal/record-format.ts";
 import { storeRecords } from "../../src/usage/journal/store-records.ts";
-import { openTestDatabase } from "../support/servers/test-database.ts";
+import { openTestDatabase } from "../support/servers/databases/test-database.ts";
 import {
   type LimitsStage,
   NOON,

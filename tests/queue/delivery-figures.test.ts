@@ -6,7 +6,7 @@ import { systemClock } from "../../src/lib/time/clock.ts";
 import { createDeliveryFigures } from "../../src/queue/figures.ts";
 import type { JobOutcome } from "../../src/queue/topic.ts";
 import { type TopicWorker, workTopic } from "../../src/queue/work-topic.ts";
-import { openTestDatabase } from "../support/servers/test-database.ts";
+import { openTestDatabase } from "../support/servers/databases/test-database.ts";
 
 const SOON = { timeout: 20_000, interval: 20 };
 const NOTHING = { delivered: 0, failed: 0, given_up: 0 };

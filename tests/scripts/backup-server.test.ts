@@ -8,9 +8,9 @@ import { issueKey, readLimitUse, settledUse } from "../support/clients/issue-key
 import { uploadText } from "../support/clients/license-upload.ts";
 import { trialSize } from "../support/faults/trial-size.ts";
 import { runScript } from "../support/processes/run-script.ts";
+import { openedKind } from "../support/servers/databases/test-database.ts";
 import { startGateway, startRefused, type TestGateway } from "../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
-import { openedKind } from "../support/servers/test-database.ts";
 import {
   answer,
   startWebhookReceiver,

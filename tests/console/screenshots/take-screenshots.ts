@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { PageDefinition } from "../../../src/console/page-definition.ts";
 import { pages } from "../../../src/console/pages.ts";
-import { startPostgresCluster } from "../../support/servers/postgres-cluster.ts";
+import { startPostgresCluster } from "../../support/servers/databases/postgres-cluster.ts";
 import { hasChromium, sharedBrowser } from "../support/chromium.ts";
 import { openConsolePage } from "../support/console-page.ts";
 import { type ConsoleStage, openConsoleStage } from "../support/console-stage.ts";

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pages } from "../../../src/console/pages.ts";
 import { packetsForElsewhere } from "../../support/packets-for-elsewhere.ts";
-import { startPostgresCluster } from "../../support/servers/postgres-cluster.ts";
+import { startPostgresCluster } from "../../support/servers/databases/postgres-cluster.ts";
 import { sharedBrowser } from "./chromium.ts";
 import { openConsolePage } from "./console-page.ts";
 import { openConsoleStage } from "./console-stage.ts";

@@ -9,9 +9,9 @@ import { createRequestsUnderWay } from "../../../src/http/server/requests-under-
 import { serve } from "../../../src/http/server/serve.ts";
 import { logIn } from "../../support/clients/http-session.ts";
 import { openReadStage, PRINCIPAL } from "../../support/data/read-stage.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
+import { createDatabase, type OwnDatabase } from "../../support/servers/databases/test-database.ts";
 import { TEST_KEY } from "../../support/servers/start-gateway.ts";
-import { createDatabase, type OwnDatabase } from "../../support/servers/test-database.ts";
 import { ADMIN_PASSWORD, type ServedDeps, serveDeps } from "../../support/stages/served-deps.ts";
 
 const VIEW: View = {

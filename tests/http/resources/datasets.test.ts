@@ -4,7 +4,7 @@ import { utils, write } from "@e965/xlsx";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { callHttp } from "../../support/clients/http-session.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import {
   openStoreStage,
   type Person,

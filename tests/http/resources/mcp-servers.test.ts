@@ -6,7 +6,7 @@ import {
   type ServedTool,
   startChangingToolServer,
 } from "../../support/servers/changing-tool-server.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import { ADMIN_PASSWORD, type ServedDeps, serveDeps } from "../../support/stages/served-deps.ts";
 import { addKey, addPerson } from "../../support/stages/usage/usage-people.ts";
 

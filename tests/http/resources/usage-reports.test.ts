@@ -4,7 +4,7 @@ import { ADVISORY_LOCK, openSessionLocks } from "../../../src/db/locks/advisory-
 import { makeUsageDays } from "../../../src/usage/sums/usage-days.ts";
 import { callHttp, type HttpCall, logIn } from "../../support/clients/http-session.ts";
 import { readCsvTable } from "../../support/clients/read-csv.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import { TEST_KEY } from "../../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import { ADMIN_PASSWORD, type ServedDeps, serveDeps } from "../../support/stages/served-deps.ts";

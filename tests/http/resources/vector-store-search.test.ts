@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ServiceError } from "../../../src/core/service-error.ts";
 import type { Passage } from "../../../src/knowledge/retrieve/passage.ts";
 import { issueKey, settledUse } from "../../support/clients/issue-key.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import {
   EMBEDDING_MODEL,
   openStoreStage,

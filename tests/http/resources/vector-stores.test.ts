@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { auditLog } from "../../../src/db/tables/audit-log.ts";
 import { chunks, fileBatches, vectorStoreFiles } from "../../../src/db/tables/knowledge.ts";
 import { createFolderBatch } from "../../../src/knowledge/ingest/ingestion-jobs.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import {
   EMBEDDING_MODEL,
   openStoreStage,

@@ -21,7 +21,7 @@ import {
 import { refuseOtherFolder } from "../../../src/knowledge/files/files-folder.ts";
 import { holdRemoval } from "../../../src/knowledge/files/removal-hold.ts";
 import { pruneChunks } from "../../../src/knowledge/ingest/remove-chunks.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import {
   actorOf,
   administrator,

@@ -7,7 +7,7 @@ import {
   removeFileFromStore,
   removeFilesFromAllStores,
 } from "../../../src/knowledge/ingest/remove-chunks.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import { chunkRow } from "../../support/stages/knowledge/store-stage.ts";
 
 const MINUTE_MS = 60_000;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Database } from "../../../src/db/database.ts";
 import { memoryNeeded } from "../../../src/knowledge/retrieve/memory-stores.ts";
 import { createRandom } from "../../support/faults/random.ts";
-import { openEmbeddedInMemory } from "../../support/servers/test-database.ts";
+import { openEmbeddedInMemory } from "../../support/servers/databases/test-database.ts";
 import {
   addFile,
   addStore,

@@ -6,7 +6,7 @@ import { passesFilter } from "../../../src/knowledge/retrieve/attribute-filter.t
 import { countSql, nearestSql, scanSettings } from "../../../src/knowledge/retrieve/index-scans.ts";
 import { createRandom } from "../../support/faults/random.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
-import { openPgvectorDatabase } from "../../support/servers/pgvector-database.ts";
+import { openPgvectorDatabase } from "../../support/servers/databases/pgvector-database.ts";
 import {
   addFile,
   addStore,

@@ -9,7 +9,7 @@ import { users } from "../../../src/db/tables/users.ts";
 import { addFiles, type NewStoreFile } from "../../../src/knowledge/stores/add-files.ts";
 import { expireStores } from "../../../src/knowledge/stores/expire-stores.ts";
 import { touchStores } from "../../../src/knowledge/stores/touch-stores.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 
 const NOW = Date.UTC(2026, 10, 23);
 const MINUTE_MS = 60_000;

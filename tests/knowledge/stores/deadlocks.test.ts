@@ -14,7 +14,7 @@ import { createFileBatch } from "../../../src/knowledge/stores/file-batches.ts";
 import type { Stores } from "../../../src/knowledge/stores/stores.ts";
 import { deleteStore } from "../../../src/knowledge/stores/vector-stores.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
-import { openedKind, openTestDatabase } from "../../support/servers/test-database.ts";
+import { openedKind, openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import { actorOf, administrator, admitCallers } from "../../support/stages/access/test-callers.ts";
 import { addFile, createFileStore } from "../../support/stages/knowledge/file-store.ts";
 

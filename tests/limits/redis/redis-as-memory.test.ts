@@ -9,8 +9,8 @@ import { openMemoryLimits } from "../../../src/limits/memory-limits.ts";
 import { openRedisLimits } from "../../../src/limits/redis/redis-limits.ts";
 import { createRandom } from "../../support/faults/random.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import { startRedisServer } from "../../support/servers/redis-server.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 

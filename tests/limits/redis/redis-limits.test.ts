@@ -10,8 +10,8 @@ import { randomBase62 } from "../../../src/lib/id.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import type { Admission, LimitedCall, Limits } from "../../../src/limits/limits.ts";
 import { openRedisLimits } from "../../../src/limits/redis/redis-limits.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import { startRedisServer } from "../../support/servers/redis-server.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
 
 const UNLIMITED: KeyLimits = {
   monthlyTokens: null,

@@ -16,7 +16,7 @@ import { systemClock } from "../../../src/lib/time/clock.ts";
 import { type Alerts, openAlerts } from "../../../src/operations/alerts/open-alerts.ts";
 import { outboxBacklogAlert } from "../../../src/queue/outbox-backlog.ts";
 import { openAlertWebhook } from "../../../src/queue/webhooks/open-alert-webhook.ts";
-import { openSeverableDatabase } from "../../support/servers/severable-database.ts";
+import { openSeverableDatabase } from "../../support/servers/databases/severable-database.ts";
 import { answer, startWebhookReceiver } from "../../support/servers/webhook-receiver.ts";
 import { hashApiKey } from "../../support/stages/access/test-keys.ts";
 

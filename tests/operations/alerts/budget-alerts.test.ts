@@ -10,7 +10,7 @@ import {
   type BudgetAlerts,
   openBudgetAlerts,
 } from "../../../src/operations/alerts/budget-alerts.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import { hashApiKey } from "../../support/stages/access/test-keys.ts";
 
 const WAIT = { timeout: 20_000, interval: 10 };

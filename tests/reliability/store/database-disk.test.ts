@@ -12,7 +12,7 @@ import { trialSize } from "../../support/faults/trial-size.ts";
 import {
   type PostgresCluster,
   startPostgresCluster,
-} from "../../support/servers/postgres-cluster.ts";
+} from "../../support/servers/databases/postgres-cluster.ts";
 import type { TestGateway } from "../../support/servers/start-gateway.ts";
 import { watchServer } from "../../support/servers/watch-server.ts";
 import { type DatabaseStage, openDatabaseStage } from "../../support/stages/database-stage.ts";

@@ -13,7 +13,7 @@ import { percentile } from "../../support/percentile.ts";
 import {
   type PostgresCluster,
   startPostgresCluster,
-} from "../../support/servers/postgres-cluster.ts";
+} from "../../support/servers/databases/postgres-cluster.ts";
 import type { TestGateway } from "../../support/servers/start-gateway.ts";
 import { callWithKey } from "../../support/servers/start-replicas.ts";
 import { watchServer } from "../../support/servers/watch-server.ts";

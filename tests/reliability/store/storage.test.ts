@@ -27,7 +27,7 @@ import { trialSize } from "../../support/faults/trial-size.ts";
 import {
   openSeverableDatabase,
   type SeverableDatabase,
-} from "../../support/servers/severable-database.ts";
+} from "../../support/servers/databases/severable-database.ts";
 import {
   startGateway,
   startRefused,

@@ -24,8 +24,8 @@ import { openRedisLimits } from "../../../src/limits/redis/redis-limits.ts";
 import { createToolRegistry } from "../../../src/tools/registry.ts";
 import type { Tool } from "../../../src/tools/tool.ts";
 import { upstreamAt } from "../../backends/support.ts";
+import { openTestDatabase } from "../servers/databases/test-database.ts";
 import { startSimulator, type TestSimulator } from "../servers/start-simulator.ts";
-import { openTestDatabase } from "../servers/test-database.ts";
 import { testAssistant } from "./assistants.ts";
 import { journalRoot, openTestJournal, silentLog } from "./usage/usage-journal.ts";
 

@@ -16,9 +16,9 @@ import { systemClock } from "../../../src/lib/time/clock.ts";
 import { createBackup } from "../../../src/operations/backup/create-backup.ts";
 import { restoreBackup } from "../../../src/operations/backup/restore/restore-backup.ts";
 import { encodeRecord } from "../../../src/usage/journal/record-format.ts";
-import { databaseServerUrl } from "../servers/database-server.ts";
-import { placeMigratedDatabase } from "../servers/prepared-database.ts";
-import { createDatabase } from "../servers/test-database.ts";
+import { databaseServerUrl } from "../servers/databases/database-server.ts";
+import { placeMigratedDatabase } from "../servers/databases/prepared-database.ts";
+import { createDatabase } from "../servers/databases/test-database.ts";
 
 export type StoreKind = Database["kind"];
 

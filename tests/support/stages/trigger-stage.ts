@@ -31,7 +31,7 @@ import { createKnownTriggers } from "../../../src/workflows/triggers/known-trigg
 import { saveSchedules } from "../../../src/workflows/triggers/save-schedules.ts";
 import { startByEvent } from "../../../src/workflows/triggers/start-by-event.ts";
 import type { WorkflowStore } from "../../../src/workflows/workflow-store.ts";
-import { openTestDatabase } from "../servers/test-database.ts";
+import { openTestDatabase } from "../servers/databases/test-database.ts";
 
 export type Run = typeof workflowRuns.$inferSelect;
 

@@ -34,7 +34,7 @@ import {
   type StepContext,
   type StepKind,
 } from "../../../src/workflows/steps/step-kind.ts";
-import { openTestDatabase } from "../servers/test-database.ts";
+import { openTestDatabase } from "../servers/databases/test-database.ts";
 import { rowOf } from "./row-of.ts";
 
 const LEASE_MS = 20_000;

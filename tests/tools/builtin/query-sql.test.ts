@@ -16,9 +16,9 @@ import type {
 import type { NewConnection } from "../../../src/tools/connections/connection-fields.ts";
 import { runTool } from "../../../src/tools/run-tool.ts";
 import type { ToolResult } from "../../../src/tools/tool.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
-import { startMariadbServer } from "../../support/servers/mariadb-server.ts";
-import { createDatabase } from "../../support/servers/test-database.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
+import { startMariadbServer } from "../../support/servers/databases/mariadb-server.ts";
+import { createDatabase } from "../../support/servers/databases/test-database.ts";
 import { MYSQL_READS, MYSQL_REFUSED, MYSQL_TABLES } from "../../support/sql/mysql-statements.ts";
 import {
   POSTGRES_READS,

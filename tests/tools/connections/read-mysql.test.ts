@@ -6,7 +6,10 @@ import {
   makeCertificate,
   type TestCertificate,
 } from "../../support/processes/make-certificate.ts";
-import { type MariadbServer, startMariadbServer } from "../../support/servers/mariadb-server.ts";
+import {
+  type MariadbServer,
+  startMariadbServer,
+} from "../../support/servers/databases/mariadb-server.ts";
 import {
   type ConnectionsStage,
   failureOf,

@@ -9,8 +9,8 @@ import { spawnProgram } from "../../support/processes/spawn-program.ts";
 import {
   type PostgresCluster,
   startPostgresCluster,
-} from "../../support/servers/postgres-cluster.ts";
-import { createDatabase, openTestDatabase } from "../../support/servers/test-database.ts";
+} from "../../support/servers/databases/postgres-cluster.ts";
+import { createDatabase, openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import {
   connectTo,
   countRows,

@@ -9,7 +9,7 @@ import type { OpenUsageJournal } from "../../../src/usage/journal/open-usage-jou
 import { createQuarantine } from "../../../src/usage/journal/quarantine.ts";
 import { scanRecords } from "../../../src/usage/journal/scan-records.ts";
 import { SEGMENT_BYTES } from "../../../src/usage/journal/segment.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import {
   countRows,
   eventually,

@@ -10,7 +10,10 @@ import { createQuarantine } from "../../../src/usage/journal/quarantine.ts";
 import { storeRecords } from "../../../src/usage/journal/store-records.ts";
 import { insertUsage } from "../../../src/usage/journal/usage-store.ts";
 import type { UsageRecord } from "../../../src/usage/usage-record.ts";
-import { openEmptyDatabase, openTestDatabase } from "../../support/servers/test-database.ts";
+import {
+  openEmptyDatabase,
+  openTestDatabase,
+} from "../../support/servers/databases/test-database.ts";
 import {
   countRows,
   journalRoot,

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vit
 import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { callHttp, type HttpCall, logIn } from "../../support/clients/http-session.ts";
 import { issueKey } from "../../support/clients/issue-key.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import {
   startWebhookReceiver,

@@ -12,7 +12,7 @@ import { TRY_RESULTS } from "../../../src/queue/topic.ts";
 import { openNotifications } from "../../../src/workflows/notify/open-notifications.ts";
 import { notifyStep } from "../../../src/workflows/steps/notify.ts";
 import type { StepServices } from "../../../src/workflows/steps/step-services.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import {
   type AnswerPost,
   answer,

@@ -19,7 +19,7 @@ import { stopWorkflow } from "../../../src/workflows/runs/control/stop-runs.ts";
 import { endRun } from "../../../src/workflows/runs/end/end-run.ts";
 import type { ClaimedRun } from "../../../src/workflows/runs/run.ts";
 import { dayOfRun } from "../../../src/workflows/runs/run-id.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import { readPlainDefinition } from "../../support/workflows/plain-definition.ts";
 import {
   insertUser,

@@ -5,7 +5,7 @@ import { classifyStep as classify } from "../../../src/workflows/steps/classify.
 import { embedStep as embed } from "../../../src/workflows/steps/embed.ts";
 import { extractStep as extract } from "../../../src/workflows/steps/extract.ts";
 import type { CheckContext, StepKind } from "../../../src/workflows/steps/step-kind.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import { type ModelStage, startModelStage } from "../../support/workflows/model-stage.ts";
 import { runStep, type StepCase } from "../../support/workflows/step-stage.ts";
 

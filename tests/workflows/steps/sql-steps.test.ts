@@ -8,9 +8,12 @@ import { querySqlStep } from "../../../src/workflows/steps/query-sql.ts";
 import type { CheckContext } from "../../../src/workflows/steps/step-kind.ts";
 import type { StepServices } from "../../../src/workflows/steps/step-services.ts";
 import { writeSqlStep } from "../../../src/workflows/steps/write-sql.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
-import { type MariadbServer, startMariadbServer } from "../../support/servers/mariadb-server.ts";
-import { createDatabase, type OwnDatabase } from "../../support/servers/test-database.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
+import {
+  type MariadbServer,
+  startMariadbServer,
+} from "../../support/servers/databases/mariadb-server.ts";
+import { createDatabase, type OwnDatabase } from "../../support/servers/databases/test-database.ts";
 import {
   type ConnectionsStage,
   openConnectionsStage,

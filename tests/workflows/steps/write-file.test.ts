@@ -9,7 +9,7 @@ import { openFileConnections } from "../../../src/knowledge/file-connections.ts"
 import type { JsonObject } from "../../../src/lib/json/json.ts";
 import type { StepServices } from "../../../src/workflows/steps/step-services.ts";
 import { writeFileStep } from "../../../src/workflows/steps/write-file.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import { plainRowProcess } from "../../support/workflows/plain-row-process.ts";
 import { runStep, type StepCase } from "../../support/workflows/step-stage.ts";
 

@@ -15,7 +15,7 @@ import { loadConfig } from "../../../../src/config/load-config.ts";
 import { withTransaction } from "../../../../src/db/context.ts";
 import type { Database } from "../../../../src/db/database.ts";
 import { createLog } from "../../../../src/lib/log.ts";
-import { openTestDatabase } from "../../servers/test-database.ts";
+import { openTestDatabase } from "../../servers/databases/test-database.ts";
 
 export const ADMIN_PASSWORD = "the administrator's password";
 export const SESSION_HOURS = 12;

@@ -26,8 +26,8 @@ import { openChunkReader, type ReadChunks } from "../../../../src/knowledge/inge
 import { randomBase62 } from "../../../../src/lib/id.ts";
 import { createLog } from "../../../../src/lib/log.ts";
 import { createInternalEvents } from "../../../../src/queue/internal-events.ts";
+import { openTestDatabase } from "../../servers/databases/test-database.ts";
 import { startSimulator, type TestSimulator } from "../../servers/start-simulator.ts";
-import { openTestDatabase } from "../../servers/test-database.ts";
 
 export const MODEL = "sim-embed";
 export const OTHER_MODEL = "sim-embed-large";

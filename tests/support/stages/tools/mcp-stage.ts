@@ -4,7 +4,7 @@ import { createToolRegistry } from "../../../../src/tools/registry.ts";
 import type { Tool } from "../../../../src/tools/tool.ts";
 import type { OpenUsageJournal } from "../../../../src/usage/journal/open-usage-journal.ts";
 import { callHttp, logIn } from "../../clients/http-session.ts";
-import { databaseServerUrl } from "../../servers/database-server.ts";
+import { databaseServerUrl } from "../../servers/databases/database-server.ts";
 import { startSimulator, type TestSimulator } from "../../servers/start-simulator.ts";
 import { ADMIN_PASSWORD, type ServedDeps, serveDeps } from "../served-deps.ts";
 

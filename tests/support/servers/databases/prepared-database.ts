@@ -6,16 +6,16 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { PGlite } from "@electric-sql/pglite";
-import { databaseFolder } from "../../../src/config/folders.ts";
-import { openEmbedded } from "../../../src/db/embedded/open-embedded.ts";
-import { migrate } from "../../../src/db/migrate.ts";
-import { embeddedArchive } from "../../../src/db/open-db.ts";
-import { createLog } from "../../../src/lib/log.ts";
+import { databaseFolder } from "../../../../src/config/folders.ts";
+import { openEmbedded } from "../../../../src/db/embedded/open-embedded.ts";
+import { migrate } from "../../../../src/db/migrate.ts";
+import { embeddedArchive } from "../../../../src/db/open-db.ts";
+import { createLog } from "../../../../src/lib/log.ts";
 
 const PREPARE = fileURLToPath(
-  new URL("../../../scripts/prepare-embedded-database.mjs", import.meta.url),
+  new URL("../../../../scripts/prepare-embedded-database.mjs", import.meta.url),
 );
-const MIGRATIONS = fileURLToPath(new URL("../../../drizzle", import.meta.url));
+const MIGRATIONS = fileURLToPath(new URL("../../../../drizzle", import.meta.url));
 const MEMORY_IMAGE = "database.tar";
 
 /** Makes the archive of the empty database when the installation has not. */

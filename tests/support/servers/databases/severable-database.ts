@@ -1,4 +1,4 @@
-import { startTcpFault, type TcpFault } from "../faults/tcp-fault.ts";
+import { startTcpFault, type TcpFault } from "../../faults/tcp-fault.ts";
 import { databaseServerUrl } from "./database-server.ts";
 import { createMigratedDatabase } from "./test-database.ts";
 

@@ -12,7 +12,7 @@ import { rm } from "node:fs/promises";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { freePort } from "../processes/free-port.ts";
+import { freePort } from "../../processes/free-port.ts";
 
 const run = promisify(execFile);
 

@@ -5,7 +5,7 @@ import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { createConnection } from "mysql2/promise";
-import { freePort } from "../processes/free-port.ts";
+import { freePort } from "../../processes/free-port.ts";
 
 const run = promisify(execFile);
 const START_TIMEOUT_MS = 90_000;

@@ -1,10 +1,10 @@
 import postgres from "postgres";
-import type { Database } from "../../../src/db/database.ts";
-import { openEmbedded } from "../../../src/db/embedded/open-embedded.ts";
-import { migrate } from "../../../src/db/migrate.ts";
-import { openPostgres } from "../../../src/db/open-postgres.ts";
-import { randomBase62 } from "../../../src/lib/id.ts";
-import { createLog } from "../../../src/lib/log.ts";
+import type { Database } from "../../../../src/db/database.ts";
+import { openEmbedded } from "../../../../src/db/embedded/open-embedded.ts";
+import { migrate } from "../../../../src/db/migrate.ts";
+import { openPostgres } from "../../../../src/db/open-postgres.ts";
+import { randomBase62 } from "../../../../src/lib/id.ts";
+import { createLog } from "../../../../src/lib/log.ts";
 import { databaseServerUrl } from "./database-server.ts";
 import { emptyArchive, migratedArchive } from "./prepared-database.ts";
 

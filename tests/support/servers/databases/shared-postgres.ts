@@ -1,6 +1,6 @@
-import { migrate } from "../../../src/db/migrate.ts";
-import { openPostgres } from "../../../src/db/open-postgres.ts";
-import { createLog } from "../../../src/lib/log.ts";
+import { migrate } from "../../../../src/db/migrate.ts";
+import { openPostgres } from "../../../../src/db/open-postgres.ts";
+import { createLog } from "../../../../src/lib/log.ts";
 import { type PostgresCluster, startPostgresCluster } from "./postgres-cluster.ts";
 import { createDatabase, type OwnDatabase } from "./test-database.ts";
 
