@@ -8,8 +8,8 @@ import { startPostgresCluster } from "../../support/servers/databases/postgres-c
 import { hasChromium, sharedBrowser } from "../support/chromium.ts";
 import { openConsolePage } from "../support/console-page.ts";
 import { type ConsoleStage, openConsoleStage } from "../support/console-stage.ts";
-import { fillGateway, type Samples } from "../support/fill-gateway.ts";
 import { pathOf } from "../support/page-path.ts";
+import { fillGateway, type Samples } from "../support/samples/fill-gateway.ts";
 import { contactSheet, type Picture } from "./contact-sheet.ts";
 
 const THEMES = ["light", "dark"] as const;

@@ -1,5 +1,5 @@
-import { callHttp } from "../../support/clients/http-session.ts";
-import type { ConsoleStage } from "./console-stage.ts";
+import { callHttp } from "../../../support/clients/http-session.ts";
+import type { ConsoleStage } from "../console-stage.ts";
 
 const MANUAL = [
   "# Pump P-4",

@@ -1,9 +1,9 @@
-import { callHttp } from "../../support/clients/http-session.ts";
+import { callHttp } from "../../../support/clients/http-session.ts";
 import {
   type ServedTool,
   startChangingToolServer,
-} from "../../support/servers/changing-tool-server.ts";
-import type { ConsoleStage } from "./console-stage.ts";
+} from "../../../support/servers/changing-tool-server.ts";
+import type { ConsoleStage } from "../console-stage.ts";
 import type { Samples } from "./fill-gateway.ts";
 
 /** What would run, or turn a line round, if it were no text. */

@@ -1,6 +1,6 @@
-import { callHttp } from "../../support/clients/http-session.ts";
-import { eventually } from "../../support/stages/usage/usage-journal.ts";
-import type { ConsoleStage } from "./console-stage.ts";
+import { callHttp } from "../../../support/clients/http-session.ts";
+import { eventually } from "../../../support/stages/usage/usage-journal.ts";
+import type { ConsoleStage } from "../console-stage.ts";
 import type { Samples } from "./fill-gateway.ts";
 
 type Create = (path: string, body: unknown) => Promise<{ readonly id: string }>;

@@ -1,5 +1,5 @@
-import { callHttp, type HttpCall } from "../../support/clients/http-session.ts";
-import type { ConsoleStage } from "./console-stage.ts";
+import { callHttp, type HttpCall } from "../../../support/clients/http-session.ts";
+import type { ConsoleStage } from "../console-stage.ts";
 import { fillAccess } from "./fill-access.ts";
 import { fillChat } from "./fill-chat.ts";
 import { fillKnowledge } from "./fill-knowledge.ts";

@@ -1,4 +1,4 @@
-import { callHttp } from "../../support/clients/http-session.ts";
+import { callHttp } from "../../../support/clients/http-session.ts";
 
 /** Far more than the model's context, so that the call fails. */
 const TOO_LONG = "word ".repeat(20_000);
