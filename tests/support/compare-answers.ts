@@ -1,4 +1,4 @@
-import type { SentCall } from "./clients/steady-load.ts";
+import type { SentCall } from "./clients/load/steady-load.ts";
 import type { StoredUsage } from "./stages/usage/stored-usage.ts";
 
 export interface AnswersComparison {

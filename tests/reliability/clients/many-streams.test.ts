@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, vi } from "vitest";
 import { createCaseTable } from "../../support/case-table.ts";
-import { openPacedStreams, untilAtMost } from "../../support/clients/paced-streams.ts";
+import { openPacedStreams, untilAtMost } from "../../support/clients/load/paced-streams.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
 import {
   type MeasuredGateway,

@@ -8,7 +8,7 @@ import {
   holdSlowReaders,
   type OfferingEngine,
   startOfferingEngine,
-} from "../../support/clients/slow-readers.ts";
+} from "../../support/clients/load/slow-readers.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
 import { startGateway } from "../../support/servers/start-gateway.ts";
 import { watchServer } from "../../support/servers/watch-server.ts";

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, vi } from "vitest";
 import { createCaseTable } from "../../support/case-table.ts";
 import { callGateway } from "../../support/clients/call-gateway.ts";
 import { expectChatError } from "../../support/clients/expect-chat-error.ts";
-import { startSteadyLoad } from "../../support/clients/steady-load.ts";
+import { startSteadyLoad } from "../../support/clients/load/steady-load.ts";
 import { compareAnswers } from "../../support/compare-answers.ts";
 import { fillDisk } from "../../support/faults/fill-disk.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";

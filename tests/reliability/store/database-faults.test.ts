@@ -5,7 +5,7 @@ import { callGateway, chatBody } from "../../support/clients/call-gateway.ts";
 import { expectChatError } from "../../support/clients/expect-chat-error.ts";
 import { logIn } from "../../support/clients/http-session.ts";
 import { issueKey, settledUse } from "../../support/clients/issue-key.ts";
-import { startSteadyLoad } from "../../support/clients/steady-load.ts";
+import { startSteadyLoad } from "../../support/clients/load/steady-load.ts";
 import { compareAnswers } from "../../support/compare-answers.ts";
 import { holdTable } from "../../support/faults/hold-table.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";

@@ -7,7 +7,7 @@ import {
   type SteadyLoad,
   scriptLongStreams,
   startSteadyLoad,
-} from "../clients/steady-load.ts";
+} from "../clients/load/steady-load.ts";
 import { type AnswersComparison, compareAnswers } from "../compare-answers.ts";
 import { startGateway } from "../servers/start-gateway.ts";
 import { startSimulator } from "../servers/start-simulator.ts";

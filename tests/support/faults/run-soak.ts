@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type SentCall, scriptLongStreams, startSteadyLoad } from "../clients/steady-load.ts";
+import { type SentCall, scriptLongStreams, startSteadyLoad } from "../clients/load/steady-load.ts";
 import { type AnswersComparison, compareAnswers } from "../compare-answers.ts";
 import { percentile } from "../percentile.ts";
 import { openMeasuredGateway } from "../processes/measured-gateway.ts";

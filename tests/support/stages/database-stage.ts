@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { scriptLongStreams } from "../clients/steady-load.ts";
+import { scriptLongStreams } from "../clients/load/steady-load.ts";
 import { startTcpFault, type TcpFault } from "../faults/tcp-fault.ts";
 import type { PostgresCluster } from "../servers/databases/postgres-cluster.ts";
 import { createDatabase } from "../servers/databases/test-database.ts";

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { buildTools, type Percentiles } from "../../../bench/load/load-tools.ts";
-import { TEST_KEY } from "../servers/start-gateway.ts";
+import { buildTools, type Percentiles } from "../../../../bench/load/load-tools.ts";
+import { TEST_KEY } from "../../servers/start-gateway.ts";
 
 const STARTS_WITHIN_MS = 60_000;
 /** So many a second begin: all within a second or two. */

@@ -1,5 +1,5 @@
-import type { TestSimulator } from "../servers/start-simulator.ts";
-import { chatBody, openCall } from "./call-gateway.ts";
+import type { TestSimulator } from "../../servers/start-simulator.ts";
+import { chatBody, openCall } from "../call-gateway.ts";
 
 const MODEL = "sim-chat";
 const TICK_MS = 10;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { queuedBytes } from "../faults/queued-bytes.ts";
-import { percentile } from "../percentile.ts";
-import { memoryMb } from "../processes/process-use.ts";
-import { type Program, spawnProgram } from "../processes/spawn-program.ts";
-import { callGateway, chatBody, openCall } from "./call-gateway.ts";
-import type { RawClient } from "./raw-client.ts";
+import { queuedBytes } from "../../faults/queued-bytes.ts";
+import { percentile } from "../../percentile.ts";
+import { memoryMb } from "../../processes/process-use.ts";
+import { type Program, spawnProgram } from "../../processes/spawn-program.ts";
+import { callGateway, chatBody, openCall } from "../call-gateway.ts";
+import type { RawClient } from "../raw-client.ts";
 
 const MODEL = "offering";
 const HEALTHY_PAUSE_MS = 30;

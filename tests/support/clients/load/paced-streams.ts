@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { percentile } from "../percentile.ts";
-import { chatBody, openCall } from "./call-gateway.ts";
-import type { RawClient } from "./raw-client.ts";
+import { percentile } from "../../percentile.ts";
+import { chatBody, openCall } from "../call-gateway.ts";
+import type { RawClient } from "../raw-client.ts";
 
 const MODEL = "sim-chat";
 const OPEN_AT_ONCE = 50;
