@@ -1,6 +1,6 @@
 import OpenAI from "openai";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
+import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 
 let simulator: TestSimulator;
 let client: OpenAI;

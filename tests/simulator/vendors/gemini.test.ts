@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type JsonReply, postJson } from "../support/clients/post-json.ts";
-import { eventValues, pathDifference } from "../support/faults/key-paths.ts";
-import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
-import { readSharedFixtures } from "../support/shared-fixtures.ts";
-import { readSharedSchemas, shapeFaults } from "../support/shared-spec.ts";
+import { type JsonReply, postJson } from "../../support/clients/post-json.ts";
+import { eventValues, pathDifference } from "../../support/faults/key-paths.ts";
+import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
+import { readSharedFixtures } from "../../support/shared-fixtures.ts";
+import { readSharedSchemas, shapeFaults } from "../../support/shared-spec.ts";
 
 const KEY = "AIza-real-key-0123456789";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { postJson } from "../support/clients/post-json.ts";
-import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
+import { postJson } from "../../support/clients/post-json.ts";
+import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 
 const KEY = "sk-real-key-0123456789";
 const CHAT = "/v1/chat/completions";

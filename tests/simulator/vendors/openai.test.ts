@@ -1,9 +1,9 @@
 import OpenAI from "openai";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { postJson } from "../support/clients/post-json.ts";
-import { eventValues, pathDifference } from "../support/faults/key-paths.ts";
-import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
-import { readSharedFixtures } from "../support/shared-fixtures.ts";
+import { postJson } from "../../support/clients/post-json.ts";
+import { eventValues, pathDifference } from "../../support/faults/key-paths.ts";
+import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
+import { readSharedFixtures } from "../../support/shared-fixtures.ts";
 
 const KEY = "sk-real-key-0123456789";
 const CHAT = "/v1/chat/completions";

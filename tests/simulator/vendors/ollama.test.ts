@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
+import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 
 let simulator: TestSimulator;
 beforeAll(async () => {
