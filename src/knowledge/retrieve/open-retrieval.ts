@@ -5,13 +5,13 @@ import type { Base } from "../../db/base.ts";
 import { Histogram } from "../../lib/histogram.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Embedder } from "../embed-texts.ts";
-import { INDEXED_DIMENSIONS_MAX } from "./index-names.ts";
-import { IndexedStores } from "./indexed-stores.ts";
-import { MemoryStores, memoryNeeded } from "./memory-stores.ts";
+import { INDEXED_DIMENSIONS_MAX } from "./indexes/index-names.ts";
+import { IndexedStores } from "./indexes/indexed-stores.ts";
+import { enablePgvector, keepVectorIndexes } from "./indexes/vector-indexes.ts";
+import { MemoryStores, memoryNeeded } from "./memory/memory-stores.ts";
 import type { Search } from "./passage.ts";
 import { createSearch } from "./search.ts";
 import { OutgrownStore, type SearchedStore, type StoreState } from "./searched-store.ts";
-import { enablePgvector, keepVectorIndexes } from "./vector-indexes.ts";
 
 const MIB = 1024 * 1024;
 const INDEX_PAUSE_MS = 60_000;

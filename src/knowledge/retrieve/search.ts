@@ -6,7 +6,7 @@ import { untilAborted } from "../../lib/until-aborted.ts";
 import type { Embedder } from "../embed-texts.ts";
 import { cutQuestion } from "./cut-question.ts";
 import { fuseRanks } from "./fuse-ranks.ts";
-import { VECTORS_INDEX } from "./index-names.ts";
+import { VECTORS_INDEX } from "./indexes/index-names.ts";
 import type { Passage, Question, Search } from "./passage.ts";
 import { readPassages } from "./read-passages.ts";
 import {

@@ -1,9 +1,9 @@
 import { type SQL, sql } from "drizzle-orm";
-import type { AttributeFilter } from "../../core/file-search.ts";
-import { filterSql } from "./attribute-filter.ts";
+import type { AttributeFilter } from "../../../core/file-search.ts";
+import { filterSql } from "../attribute-filter.ts";
+import type { StoreQuestion, WeightedWord } from "../searched-store.ts";
+import { tsqueryOf } from "../words.ts";
 import { type Generation, halfVectors, ofGeneration } from "./index-names.ts";
-import type { StoreQuestion, WeightedWord } from "./searched-store.ts";
-import { tsqueryOf } from "./words.ts";
 
 /** Candidates that a scan of the vectors' index keeps; with a filter, which passes only a part of them, as many as it can. */
 const EF_SEARCH = 400;

@@ -1,12 +1,16 @@
 import { type SQL, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { AttributeFilter } from "../../../src/core/file-search.ts";
-import type { Database } from "../../../src/db/database.ts";
-import { passesFilter } from "../../../src/knowledge/retrieve/attribute-filter.ts";
-import { countSql, nearestSql, scanSettings } from "../../../src/knowledge/retrieve/index-scans.ts";
-import { createRandom } from "../../support/faults/random.ts";
-import { trialSize } from "../../support/faults/trial-size.ts";
-import { openPgvectorDatabase } from "../../support/servers/databases/pgvector-database.ts";
+import type { AttributeFilter } from "../../../../src/core/file-search.ts";
+import type { Database } from "../../../../src/db/database.ts";
+import { passesFilter } from "../../../../src/knowledge/retrieve/attribute-filter.ts";
+import {
+  countSql,
+  nearestSql,
+  scanSettings,
+} from "../../../../src/knowledge/retrieve/indexes/index-scans.ts";
+import { createRandom } from "../../../support/faults/random.ts";
+import { trialSize } from "../../../support/faults/trial-size.ts";
+import { openPgvectorDatabase } from "../../../support/servers/databases/pgvector-database.ts";
 import {
   addFile,
   addStore,
@@ -14,7 +18,7 @@ import {
   openRetrievalStage,
   type RetrievalStage,
   randomVector,
-} from "../../support/stages/knowledge/retrieval-stage.ts";
+} from "../../../support/stages/knowledge/retrieval-stage.ts";
 
 const DIMENSIONS = 384;
 /** The full size takes minutes where WebAssembly builds the index. */

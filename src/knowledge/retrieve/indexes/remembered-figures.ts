@@ -1,5 +1,5 @@
-import { BoundedMemory } from "../../lib/bounded-memory.ts";
-import type { Clock } from "../../lib/time/clock.ts";
+import { BoundedMemory } from "../../../lib/bounded-memory.ts";
+import type { Clock } from "../../../lib/time/clock.ts";
 
 const FRESH_MS = 600_000;
 const ENTRIES_MAX = 1_000;

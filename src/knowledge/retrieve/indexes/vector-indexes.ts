@@ -1,11 +1,12 @@
 import { sql } from "drizzle-orm";
-import type { Settings } from "../../config/settings.ts";
-import { connect } from "../../db/connect.ts";
-import type { Db } from "../../db/context.ts";
-import type { Database } from "../../db/database.ts";
-import { toDatabaseError } from "../../db/database-error.ts";
-import { ADVISORY_LOCK } from "../../db/locks/advisory-locks.ts";
-import type { Log } from "../../lib/log.ts";
+import type { Settings } from "../../../config/settings.ts";
+import { connect } from "../../../db/connect.ts";
+import type { Db } from "../../../db/context.ts";
+import type { Database } from "../../../db/database.ts";
+import { toDatabaseError } from "../../../db/database-error.ts";
+import { ADVISORY_LOCK } from "../../../db/locks/advisory-locks.ts";
+import type { Log } from "../../../lib/log.ts";
+import { memoryNeeded } from "../memory/memory-stores.ts";
 import {
   type Generation,
   halfVectors,
@@ -15,7 +16,6 @@ import {
   VECTORS_INDEX,
   WORDS_INDEX,
 } from "./index-names.ts";
-import { memoryNeeded } from "./memory-stores.ts";
 
 /** A store with more chunks gets indexes of its own; it keeps them until it has half as many. */
 const EXACT_CHUNKS_MAX = 50_000;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { RememberedFigures } from "../../../src/knowledge/retrieve/remembered-figures.ts";
+import { RememberedFigures } from "../../../../src/knowledge/retrieve/indexes/remembered-figures.ts";
 
 const MINUTE_MS = 60_000;
 

@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { InnerProducts, innerProductsOf } from "../../../src/knowledge/retrieve/inner-products.mjs";
-import { createRandom } from "../../support/faults/random.ts";
+import {
+  InnerProducts,
+  innerProductsOf,
+} from "../../../../src/knowledge/retrieve/memory/inner-products.mjs";
+import { createRandom } from "../../../support/faults/random.ts";
 
 const random = createRandom(7);
 const numbers = (length: number) => Float32Array.from({ length }, () => random() - 0.5);

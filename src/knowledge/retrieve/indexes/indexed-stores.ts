@@ -1,8 +1,16 @@
 import { createHash } from "node:crypto";
 import type { SQL } from "drizzle-orm";
-import type { AttributeFilter } from "../../core/file-search.ts";
-import type { Database } from "../../db/database.ts";
-import type { Clock } from "../../lib/time/clock.ts";
+import type { AttributeFilter } from "../../../core/file-search.ts";
+import type { Database } from "../../../db/database.ts";
+import type { Clock } from "../../../lib/time/clock.ts";
+import type {
+  Hit,
+  SearchedStore,
+  StoreQuestion,
+  StoreState,
+  WeightedWord,
+  WordCounts,
+} from "../searched-store.ts";
 import { type CommonWords, sampleCommonWords } from "./common-words.ts";
 import {
   COUNT_MAX,
@@ -16,14 +24,6 @@ import {
   wordedSql,
 } from "./index-scans.ts";
 import { RememberedFigures } from "./remembered-figures.ts";
-import type {
-  Hit,
-  SearchedStore,
-  StoreQuestion,
-  StoreState,
-  WeightedWord,
-  WordCounts,
-} from "./searched-store.ts";
 
 /**
  * When a filter passes so few chunks, these are compared one by one: of a million chunks a scan of the index found a third to

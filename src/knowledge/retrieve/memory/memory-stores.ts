@@ -1,16 +1,16 @@
 import { and, eq } from "drizzle-orm";
-import type { Database } from "../../db/database.ts";
-import { vectorStores } from "../../db/tables/knowledge.ts";
-import { takeTurns } from "../../lib/concurrency.ts";
-import type { Log } from "../../lib/log.ts";
-import { loadChunks } from "./load-chunks.ts";
-import { MemoryThread } from "./memory-thread.ts";
+import type { Database } from "../../../db/database.ts";
+import { vectorStores } from "../../../db/tables/knowledge.ts";
+import { takeTurns } from "../../../lib/concurrency.ts";
+import type { Log } from "../../../lib/log.ts";
 import {
   OutgrownStore,
   type SearchedStore,
   StaleStore,
   type StoreState,
-} from "./searched-store.ts";
+} from "../searched-store.ts";
+import { loadChunks } from "./load-chunks.ts";
+import { MemoryThread } from "./memory-thread.ts";
 import {
   chunksOf,
   type HeldFile,

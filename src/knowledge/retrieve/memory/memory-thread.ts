@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { type Hits, StaleStore, type WeightedWord, type WordCounts } from "./searched-store.ts";
+import { type Hits, StaleStore, type WeightedWord, type WordCounts } from "../searched-store.ts";
 
 /** A chunk on its way into memory. */
 export interface LoadedChunk {

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
-import type { Db } from "../../db/context.ts";
+import type { Db } from "../../../db/context.ts";
+import type { StoreState } from "../searched-store.ts";
 import { ofGeneration } from "./index-names.ts";
-import type { StoreState } from "./searched-store.ts";
 
 /** A fiftieth of the chunks within these bounds: a word's count costs a visit to each chunk that has it. */
 const SAMPLE_CHUNKS_MIN = 2_000;

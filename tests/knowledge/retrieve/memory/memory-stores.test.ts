@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Database } from "../../../src/db/database.ts";
-import { memoryNeeded } from "../../../src/knowledge/retrieve/memory-stores.ts";
-import { createRandom } from "../../support/faults/random.ts";
-import { openEmbeddedInMemory } from "../../support/servers/databases/test-database.ts";
+import type { Database } from "../../../../src/db/database.ts";
+import { memoryNeeded } from "../../../../src/knowledge/retrieve/memory/memory-stores.ts";
+import { createRandom } from "../../../support/faults/random.ts";
+import { openEmbeddedInMemory } from "../../../support/servers/databases/test-database.ts";
 import {
   addFile,
   addStore,
   openRetrievalStage,
   randomVector,
   removeFile,
-} from "../../support/stages/knowledge/retrieval-stage.ts";
+} from "../../../support/stages/knowledge/retrieval-stage.ts";
 
 const DIMENSIONS = 64;
 /** Of which one store fits into a megabyte, and two do not. */

@@ -1,8 +1,8 @@
 import { and, asc, eq, gte, lte, sql } from "drizzle-orm";
-import type { Database } from "../../db/database.ts";
-import { chunks } from "../../db/tables/knowledge.ts";
+import type { Database } from "../../../db/database.ts";
+import { chunks } from "../../../db/tables/knowledge.ts";
+import type { StoreState } from "../searched-store.ts";
 import type { LoadedChunk } from "./memory-thread.ts";
-import type { StoreState } from "./searched-store.ts";
 
 /** What one statement brings, about, so that its answer is read in some milliseconds. */
 const PORTION_BYTES = 1024 * 1024;

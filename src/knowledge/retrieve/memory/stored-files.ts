@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { and, asc, eq, gt, sql } from "drizzle-orm";
-import type { AttributeFilter } from "../../core/file-search.ts";
-import type { Database } from "../../db/database.ts";
-import { type FileAttributes, vectorStoreFiles } from "../../db/tables/knowledge.ts";
-import { passesFilter } from "./attribute-filter.ts";
+import type { AttributeFilter } from "../../../core/file-search.ts";
+import type { Database } from "../../../db/database.ts";
+import { type FileAttributes, vectorStoreFiles } from "../../../db/tables/knowledge.ts";
+import { passesFilter } from "../attribute-filter.ts";
 import type { FileRange } from "./load-chunks.ts";
 
 /** Files that one statement lists, so that a long list does not stop the streams. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { AttributeFilter } from "../../../src/core/file-search.ts";
-import type { Database } from "../../../src/db/database.ts";
-import { IndexedStores } from "../../../src/knowledge/retrieve/indexed-stores.ts";
-import { systemClock } from "../../../src/lib/time/clock.ts";
-import { collectGarbage } from "../../support/collect-garbage.ts";
+import type { AttributeFilter } from "../../../../src/core/file-search.ts";
+import type { Database } from "../../../../src/db/database.ts";
+import { IndexedStores } from "../../../../src/knowledge/retrieve/indexes/indexed-stores.ts";
+import { systemClock } from "../../../../src/lib/time/clock.ts";
+import { collectGarbage } from "../../../support/collect-garbage.ts";
 
 const FILTERS = 60;
 const FILTER_BYTES = 2 * 1024 * 1024;

@@ -4,7 +4,7 @@ import { innerProduct, innerProductsOf } from "./inner-products.mjs";
 import { WordPostings } from "./word-postings.mjs";
 
 /** @typedef {import("./memory-thread.ts").LoadedChunk} LoadedChunk */
-/** @typedef {import("./searched-store.ts").Hit} Hit */
+/** @typedef {import("../searched-store.ts").Hit} Hit */
 /** @typedef {import("./memory-thread.ts").Wanted} Wanted */
 
 const BLOCK_BYTES = 4 * 1024 * 1024;
