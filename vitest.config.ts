@@ -22,7 +22,7 @@ const PURE = [
   "config/load-config",
   "db/query-gate",
   "queue/backoff",
-  "knowledge/ingest/split-chunks",
+  "knowledge/ingest/chunks/split-chunks",
   "knowledge/retrieve/memory/inner-products",
   "knowledge/retrieve/indexes/remembered-figures",
   "gateway/failure-log",

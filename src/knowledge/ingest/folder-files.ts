@@ -8,8 +8,8 @@ import type { WorkContext } from "../../queue/topic.ts";
 import type { SeenFile } from "../../queue/watched-folders/folder-reader.ts";
 import type { FileConnections } from "../file-connections.ts";
 import { cleanFilename } from "../files/filename.ts";
+import { removeFilesFromStore } from "./chunks/remove-chunks.ts";
 import { enqueueIngestion } from "./ingestion-jobs.ts";
-import { removeFilesFromStore } from "./remove-chunks.ts";
 
 /** Files that are copied and added in one transaction. */
 const FILES_A_TRANSACTION = 20;

@@ -9,8 +9,8 @@ import {
   files,
   vectorStoreFiles,
 } from "../../db/tables/knowledge.ts";
+import { raiseVersion } from "../ingest/chunks/remove-chunks.ts";
 import { enqueueIngestion, enqueueSettlement, newBatchId } from "../ingest/ingestion-jobs.ts";
-import { raiseVersion } from "../ingest/remove-chunks.ts";
 import { visibleTo } from "../rights.ts";
 import { refuseExpired, type StoreRow } from "./stores.ts";
 import { touchStores } from "./touch-stores.ts";

@@ -20,7 +20,7 @@ import {
 } from "../../../src/knowledge/files/files.ts";
 import { refuseOtherFolder } from "../../../src/knowledge/files/files-folder.ts";
 import { holdRemoval } from "../../../src/knowledge/files/removal-hold.ts";
-import { pruneChunks } from "../../../src/knowledge/ingest/remove-chunks.ts";
+import { pruneChunks } from "../../../src/knowledge/ingest/chunks/remove-chunks.ts";
 import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import {
   actorOf,

@@ -2,8 +2,8 @@ import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { withTransaction } from "../../../src/db/context.ts";
 import { fileBatches, files, vectorStores } from "../../../src/db/tables/knowledge.ts";
+import { removeFilesFromAllStores } from "../../../src/knowledge/ingest/chunks/remove-chunks.ts";
 import { cancelIngestion, enqueueIngestion } from "../../../src/knowledge/ingest/ingestion-jobs.ts";
-import { removeFilesFromAllStores } from "../../../src/knowledge/ingest/remove-chunks.ts";
 import {
   type IngestStage,
   longText,

@@ -20,9 +20,12 @@ import { createEmbedder, type Embedder } from "../../../../src/knowledge/embed-t
 import { openFileConnections } from "../../../../src/knowledge/file-connections.ts";
 import { createFileFromPath } from "../../../../src/knowledge/files/create-file.ts";
 import { openFiles } from "../../../../src/knowledge/files/open-files.ts";
+import {
+  openChunkReader,
+  type ReadChunks,
+} from "../../../../src/knowledge/ingest/chunks/read-chunks.ts";
 import { enqueueIngestion, newBatchId } from "../../../../src/knowledge/ingest/ingestion-jobs.ts";
 import { type Ingestion, openIngestion } from "../../../../src/knowledge/ingest/open-ingestion.ts";
-import { openChunkReader, type ReadChunks } from "../../../../src/knowledge/ingest/read-chunks.ts";
 import { randomBase62 } from "../../../../src/lib/id.ts";
 import { createLog } from "../../../../src/lib/log.ts";
 import { createInternalEvents } from "../../../../src/queue/internal-events.ts";

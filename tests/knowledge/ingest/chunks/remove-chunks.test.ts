@@ -1,14 +1,19 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { withTransaction } from "../../../src/db/context.ts";
-import type { Database } from "../../../src/db/database.ts";
-import { chunks, files, vectorStoreFiles, vectorStores } from "../../../src/db/tables/knowledge.ts";
+import { withTransaction } from "../../../../src/db/context.ts";
+import type { Database } from "../../../../src/db/database.ts";
+import {
+  chunks,
+  files,
+  vectorStoreFiles,
+  vectorStores,
+} from "../../../../src/db/tables/knowledge.ts";
 import {
   pruneChunks,
   removeFileFromStore,
   removeFilesFromAllStores,
-} from "../../../src/knowledge/ingest/remove-chunks.ts";
-import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
-import { chunkRow } from "../../support/stages/knowledge/store-stage.ts";
+} from "../../../../src/knowledge/ingest/chunks/remove-chunks.ts";
+import { openTestDatabase } from "../../../support/servers/databases/test-database.ts";
+import { chunkRow } from "../../../support/stages/knowledge/store-stage.ts";
 
 const MINUTE_MS = 60_000;
 const NOW = Date.UTC(2026, 10, 23);

@@ -1,5 +1,5 @@
-import { storableText } from "../../lib/text/storable-text.ts";
-import type { Block } from "../readers/reader.ts";
+import { storableText } from "../../../lib/text/storable-text.ts";
+import type { Block } from "../../readers/reader.ts";
 import { ChunkBuilder } from "./chunk-builder.ts";
 import { rowLines } from "./row-lines.ts";
 

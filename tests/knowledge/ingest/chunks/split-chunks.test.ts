@@ -3,9 +3,9 @@ import {
   type Chunk,
   embeddedText,
   splitChunks,
-} from "../../../src/knowledge/ingest/split-chunks.ts";
-import type { Block, Cell } from "../../../src/knowledge/readers/reader.ts";
-import { createRandom } from "../../support/faults/random.ts";
+} from "../../../../src/knowledge/ingest/chunks/split-chunks.ts";
+import type { Block, Cell } from "../../../../src/knowledge/readers/reader.ts";
+import { createRandom } from "../../../support/faults/random.ts";
 
 const OPTIONS = { size: 100, overlap: 20 };
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });

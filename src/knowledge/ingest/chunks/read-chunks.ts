@@ -1,7 +1,7 @@
-import type { Settings } from "../../config/settings.ts";
-import type { ChunkingStrategy, files } from "../../db/tables/knowledge.ts";
-import { type FileStore, findOriginal } from "../files/files.ts";
-import { openDocumentReader } from "../readers/open-document-reader.ts";
+import type { Settings } from "../../../config/settings.ts";
+import type { ChunkingStrategy, files } from "../../../db/tables/knowledge.ts";
+import { type FileStore, findOriginal } from "../../files/files.ts";
+import { openDocumentReader } from "../../readers/open-document-reader.ts";
 import { type Chunk, embeddedText, splitChunks } from "./split-chunks.ts";
 
 /** OpenAI's sizes are in tokens. */

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type SQL, sql } from "drizzle-orm";
-import { chunks } from "../../db/tables/knowledge.ts";
-import { tsvectorOf } from "../retrieve/words.ts";
-import type { IngestionTarget } from "./ingestion-target.ts";
+import { chunks } from "../../../db/tables/knowledge.ts";
+import { tsvectorOf } from "../../retrieve/words.ts";
+import type { IngestionTarget } from "../ingestion-target.ts";
 import type { FileChunk } from "./read-chunks.ts";
 
 /** Chunks that are written as text before other work gets its turn: a stream must not wait for a whole batch. */

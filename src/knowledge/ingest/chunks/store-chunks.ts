@@ -1,8 +1,8 @@
 import { and, desc, eq, isNotNull, lte, ne, sql } from "drizzle-orm";
-import { ServiceError } from "../../core/service-error.ts";
-import { type Db, withTransaction } from "../../db/context.ts";
-import { chunks, vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
-import type { WorkContext } from "../../queue/topic.ts";
+import { ServiceError } from "../../../core/service-error.ts";
+import { type Db, withTransaction } from "../../../db/context.ts";
+import { chunks, vectorStoreFiles, vectorStores } from "../../../db/tables/knowledge.ts";
+import type { WorkContext } from "../../../queue/topic.ts";
 import {
   changeFile,
   deleteChunks,
@@ -10,7 +10,7 @@ import {
   isOfTarget,
   type LockedStore,
   lockStore,
-} from "./ingestion-target.ts";
+} from "../ingestion-target.ts";
 import { insertionOf } from "./insert-chunks.ts";
 import type { FileChunk } from "./read-chunks.ts";
 

@@ -1,4 +1,4 @@
-import type { Cell } from "../readers/reader.ts";
+import type { Cell } from "../../readers/reader.ts";
 import { cutBefore } from "./cut-before.ts";
 
 const SEPARATOR = "; ";

@@ -1,7 +1,7 @@
 import { and, eq, inArray, type SQL, sql } from "drizzle-orm";
-import type { Db } from "../../db/context.ts";
-import { chunks, vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
-import { enqueueSettlement } from "./ingestion-jobs.ts";
+import type { Db } from "../../../db/context.ts";
+import { chunks, vectorStoreFiles, vectorStores } from "../../../db/tables/knowledge.ts";
+import { enqueueSettlement } from "../ingestion-jobs.ts";
 
 /** Places of chunks that one statement looks through, and chunks that one statement deletes. */
 const PLACES_A_PAGE = 1_000;
