@@ -7,7 +7,7 @@ import { causeOf } from "../../lib/log.ts";
 import { repeat } from "../../lib/time/repeat.ts";
 import type { HashCredential } from "../hash-credential.ts";
 import { personLimitsOf } from "../keys/known/key-limits.ts";
-import { pruneLogins } from "./prune-logins.ts";
+import { pruneLogins } from "./login/prune-logins.ts";
 
 const PRUNE_PAUSE_MS = 3_600_000;
 

@@ -6,7 +6,7 @@ import type { UserAccess } from "../access.ts";
 import type { AnyActor } from "../actor.ts";
 import { auditDetails } from "../audit/record-audit.ts";
 import { change } from "../change.ts";
-import { newPassword } from "../sessions/new-password.ts";
+import { newPassword } from "../sessions/passwords/new-password.ts";
 import { readUser, type User } from "./user.ts";
 import { lockUsers, refuseAdministratorByToken, refuseOverLicense } from "./user-rules.ts";
 

@@ -1,7 +1,7 @@
 import { verify } from "@node-rs/argon2";
-import { ServiceError } from "../../core/service-error.ts";
-import { limitWork } from "../../lib/concurrency.ts";
-import { randomBase62 } from "../../lib/id.ts";
+import { ServiceError } from "../../../core/service-error.ts";
+import { limitWork } from "../../../lib/concurrency.ts";
+import { randomBase62 } from "../../../lib/id.ts";
 import { hashPassword } from "./hash-password.ts";
 
 /** Password hashes are expensive by design, so only a few are computed at once. */

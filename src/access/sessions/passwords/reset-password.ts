@@ -1,11 +1,11 @@
 import { and, asc, eq, like, or } from "drizzle-orm";
-import { ServiceError } from "../../core/service-error.ts";
-import { type Db, withTransaction } from "../../db/context.ts";
-import type { Database } from "../../db/database.ts";
-import { escapeLike } from "../../db/escape-like.ts";
-import { identities, loginFailures, sessions, users } from "../../db/tables/users.ts";
-import type { Clock } from "../../lib/time/clock.ts";
-import { recordAudit } from "../audit/record-audit.ts";
+import { ServiceError } from "../../../core/service-error.ts";
+import { type Db, withTransaction } from "../../../db/context.ts";
+import type { Database } from "../../../db/database.ts";
+import { escapeLike } from "../../../db/escape-like.ts";
+import { identities, loginFailures, sessions, users } from "../../../db/tables/users.ts";
+import type { Clock } from "../../../lib/time/clock.ts";
+import { recordAudit } from "../../audit/record-audit.ts";
 import { hashPassword } from "./hash-password.ts";
 import { newPassword } from "./new-password.ts";
 

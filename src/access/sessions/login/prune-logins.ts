@@ -1,6 +1,6 @@
 import { inArray, lt } from "drizzle-orm";
-import type { Db } from "../../db/context.ts";
-import { loginFailures, sessions } from "../../db/tables/users.ts";
+import type { Db } from "../../../db/context.ts";
+import { loginFailures, sessions } from "../../../db/tables/users.ts";
 import { FAILURES_KEPT_MS } from "./login-brake.ts";
 
 /** The rest is deleted in the next run. */

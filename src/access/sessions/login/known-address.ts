@@ -1,8 +1,8 @@
 import { and, desc, eq } from "drizzle-orm";
-import type { Db } from "../../db/context.ts";
-import { auditLog } from "../../db/tables/audit-log.ts";
-import { users } from "../../db/tables/users.ts";
-import { clientNetwork } from "../../lib/egress/ip-address.ts";
+import type { Db } from "../../../db/context.ts";
+import { auditLog } from "../../../db/tables/audit-log.ts";
+import { users } from "../../../db/tables/users.ts";
+import { clientNetwork } from "../../../lib/egress/ip-address.ts";
 
 /** The maximum number of past logins that are searched. */
 const LOGINS_MAX = 1_000;

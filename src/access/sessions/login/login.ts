@@ -1,15 +1,15 @@
 import { and, eq } from "drizzle-orm";
-import { ServiceError } from "../../core/service-error.ts";
-import { type Db, withTransaction } from "../../db/context.ts";
-import { users } from "../../db/tables/users.ts";
-import type { UserAccess } from "../access.ts";
-import type { Origin } from "../actor.ts";
-import { recordAudit } from "../audit/record-audit.ts";
-import { USERNAME } from "../users/user.ts";
-import { checkPassword } from "./check-password.ts";
+import { ServiceError } from "../../../core/service-error.ts";
+import { type Db, withTransaction } from "../../../db/context.ts";
+import { users } from "../../../db/tables/users.ts";
+import type { UserAccess } from "../../access.ts";
+import type { Origin } from "../../actor.ts";
+import { recordAudit } from "../../audit/record-audit.ts";
+import { USERNAME } from "../../users/user.ts";
+import { openSession } from "../open-session.ts";
+import { checkPassword } from "../passwords/check-password.ts";
 import type { LoggedIn } from "./logged-in.ts";
 import { clearFailures, type LoginAttempt, underBrake } from "./login-brake.ts";
-import { openSession } from "./open-session.ts";
 
 /** With OIDC_ONLY, how long a password works that the command line has set. */
 const RESET_VALID_MS = 3_600_000;

@@ -1,4 +1,4 @@
-import { randomBase62 } from "../../lib/id.ts";
+import { randomBase62 } from "../../../lib/id.ts";
 
 const LENGTH = 24;
 

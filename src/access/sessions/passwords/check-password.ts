@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
-import { users } from "../../db/tables/users.ts";
-import type { UserAccess } from "../access.ts";
+import { users } from "../../../db/tables/users.ts";
+import type { UserAccess } from "../../access.ts";
 
 export interface CheckedPassword {
   /** The user with this name, active or not. */

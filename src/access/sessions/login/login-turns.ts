@@ -1,5 +1,5 @@
-import { ServiceError } from "../../core/service-error.ts";
-import { limitWork } from "../../lib/concurrency.ts";
+import { ServiceError } from "../../../core/service-error.ts";
+import { limitWork } from "../../../lib/concurrency.ts";
 
 /**
  * The number of concurrent logins, below the number of database connections, so that a flood of logins leaves some to

@@ -1,15 +1,15 @@
 import { and, eq, gt, ne } from "drizzle-orm";
-import { ServiceError } from "../../core/service-error.ts";
-import { type Db, withTransaction } from "../../db/context.ts";
-import { sessions, users } from "../../db/tables/users.ts";
-import type { UserAccess } from "../access.ts";
-import type { SessionActor } from "../actor.ts";
-import { recordAudit } from "../audit/record-audit.ts";
+import { ServiceError } from "../../../core/service-error.ts";
+import { type Db, withTransaction } from "../../../db/context.ts";
+import { sessions, users } from "../../../db/tables/users.ts";
+import type { UserAccess } from "../../access.ts";
+import type { SessionActor } from "../../actor.ts";
+import { recordAudit } from "../../audit/record-audit.ts";
+import type { LoggedIn } from "../login/logged-in.ts";
+import { clearFailures, underBrake } from "../login/login-brake.ts";
+import { sessionOver } from "../session-over.ts";
+import { newSessionToken } from "../session-token.ts";
 import { checkPassword } from "./check-password.ts";
-import type { LoggedIn } from "./logged-in.ts";
-import { clearFailures, underBrake } from "./login-brake.ts";
-import { sessionOver } from "./session-over.ts";
-import { newSessionToken } from "./session-token.ts";
 
 export interface PasswordChange {
   readonly current: string;

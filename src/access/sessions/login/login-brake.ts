@@ -1,8 +1,8 @@
 import { asc, eq, inArray, sql } from "drizzle-orm";
-import { type Db, withTransaction } from "../../db/context.ts";
-import { loginFailures } from "../../db/tables/users.ts";
-import { clientNetwork } from "../../lib/egress/ip-address.ts";
-import type { UserAccess } from "../access.ts";
+import { type Db, withTransaction } from "../../../db/context.ts";
+import { loginFailures } from "../../../db/tables/users.ts";
+import { clientNetwork } from "../../../lib/egress/ip-address.ts";
+import type { UserAccess } from "../../access.ts";
 import { hasLoggedInFrom } from "./known-address.ts";
 import { type Failures, refuseTooSoon } from "./login-wait.ts";
 

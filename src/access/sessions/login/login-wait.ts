@@ -1,5 +1,5 @@
-import { ServiceError } from "../../core/service-error.ts";
-import type { loginFailures } from "../../db/tables/users.ts";
+import { ServiceError } from "../../../core/service-error.ts";
+import type { loginFailures } from "../../../db/tables/users.ts";
 
 export type Failures = typeof loginFailures.$inferSelect;
 

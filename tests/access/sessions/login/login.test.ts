@@ -1,17 +1,17 @@
 import { desc, eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { login } from "../../../src/access/sessions/login.ts";
-import { resetPassword } from "../../../src/access/sessions/reset-password.ts";
-import { updateUser } from "../../../src/access/users/update-user.ts";
-import { auditLog } from "../../../src/db/tables/audit-log.ts";
-import { loginFailures, sessions, users } from "../../../src/db/tables/users.ts";
+import { login } from "../../../../src/access/sessions/login/login.ts";
+import { resetPassword } from "../../../../src/access/sessions/passwords/reset-password.ts";
+import { updateUser } from "../../../../src/access/users/update-user.ts";
+import { auditLog } from "../../../../src/db/tables/audit-log.ts";
+import { loginFailures, sessions, users } from "../../../../src/db/tables/users.ts";
 import {
   ADMIN_PASSWORD,
   addUser,
   openUserAccess,
   SESSION_HOURS,
   type TestUserAccess,
-} from "../../support/stages/access/user-access.ts";
+} from "../../../support/stages/access/user-access.ts";
 
 const PASSWORD = "a password, and no better one";
 const WRONG = "not the password at all";
