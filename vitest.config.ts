@@ -8,7 +8,7 @@ import SlowFirst from "./tests/support/slow-first.ts";
  */
 const PURE = [
   "codecs/**/!(openai-client)",
-  "core/*",
+  "core/**/*",
   "access/authenticate",
   "access/sign-in/read-person",
   "license/current-license",

@@ -11,7 +11,7 @@ import { openApiKeys } from "../src/access/keys/known/api-keys.ts";
 import { openInstallation } from "../src/access/open-installation.ts";
 import { openSecret } from "../src/access/secret.ts";
 import { loadConfig } from "../src/config/load-config.ts";
-import type { KeyCaller } from "../src/core/caller.ts";
+import type { KeyCaller } from "../src/core/callers/caller.ts";
 import type { Database } from "../src/db/database.ts";
 import { openEmbedded } from "../src/db/embedded/open-embedded.ts";
 import { migrate } from "../src/db/migrate.ts";

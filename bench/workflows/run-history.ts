@@ -2,7 +2,7 @@
 // usage: bun bench/workflows/run-history.ts [--quick] [--embedded] [--check]
 import { parseArgs } from "node:util";
 import { sql } from "drizzle-orm";
-import type { AnyCaller, SessionCaller } from "../../src/core/caller.ts";
+import type { AnyCaller, SessionCaller } from "../../src/core/callers/caller.ts";
 import type { Db } from "../../src/db/context.ts";
 import type { Database } from "../../src/db/database.ts";
 import { openEmbedded } from "../../src/db/embedded/open-embedded.ts";

@@ -1,6 +1,6 @@
 import { count } from "drizzle-orm";
 import { isOpenToEverybody } from "../config/sign-in-settings.ts";
-import type { CurrentCaller } from "../core/caller.ts";
+import type { CurrentCaller } from "../core/callers/caller.ts";
 import { byLabel } from "../core/metric.ts";
 import type { Part } from "../core/part.ts";
 import type { Base } from "../db/base.ts";

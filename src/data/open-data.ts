@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import type { KnownBiKeys } from "../access/bi-keys/known/known-bi-keys.ts";
 import type { Secret } from "../access/secret.ts";
 import { copyFolder } from "../config/folders.ts";
-import type { DataCaller } from "../core/caller.ts";
+import type { DataCaller } from "../core/callers/caller.ts";
 import type { Part } from "../core/part.ts";
 import { ServiceError } from "../core/service-error.ts";
 import type { Base } from "../db/base.ts";

@@ -1,5 +1,5 @@
-import type { ChatEvents } from "../core/chat-event.ts";
-import type { ChatRequest } from "../core/chat-request.ts";
+import type { ChatEvents } from "../core/chat/chat-event.ts";
+import type { ChatRequest } from "../core/chat/chat-request.ts";
 import type { LimitStatus } from "../core/limit-status.ts";
 import { ServiceError } from "../core/service-error.ts";
 import { shownName } from "../knowledge/assistants/assistant-index.ts";

@@ -1,5 +1,5 @@
 import type { Target } from "../backends/models/model-catalog.ts";
-import type { ChatMessage, ChatRequest } from "../core/chat-request.ts";
+import type { ChatMessage, ChatRequest } from "../core/chat/chat-request.ts";
 import type { ServiceError } from "../core/service-error.ts";
 import type { Log } from "../lib/log.ts";
 import type { Clock } from "../lib/time/clock.ts";

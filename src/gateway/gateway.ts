@@ -1,6 +1,6 @@
 import type { Origin } from "../access/actor.ts";
 import type { ModelCatalog } from "../backends/models/model-catalog.ts";
-import type { Caller } from "../core/caller.ts";
+import type { Caller } from "../core/callers/caller.ts";
 import type { Channel } from "../core/channel.ts";
 import type { CallTrace } from "../lib/call-trace.ts";
 import type { CancelSignal } from "../lib/cancellation.ts";

@@ -1,4 +1,4 @@
-import type { ChatEvent, FinishEvent, SignatureEvent, Usage } from "../core/chat-event.ts";
+import type { ChatEvent, FinishEvent, SignatureEvent, Usage } from "../core/chat/chat-event.ts";
 import { chargeTokens, estimateTokens } from "../core/estimate-tokens.ts";
 import type { TokenBudget } from "./gateway.ts";
 

@@ -1,6 +1,6 @@
-import type { Caller } from "../core/caller.ts";
-import type { ChatEvent, ChatEvents } from "../core/chat-event.ts";
-import type { ChatMessage, ToolChoice } from "../core/chat-request.ts";
+import type { Caller } from "../core/callers/caller.ts";
+import type { ChatEvent, ChatEvents } from "../core/chat/chat-event.ts";
+import type { ChatMessage, ToolChoice } from "../core/chat/chat-request.ts";
 import { ServiceError } from "../core/service-error.ts";
 import { toAbortSignal } from "../lib/cancellation.ts";
 import { SEARCH_KNOWLEDGE } from "../tools/builtin/search-knowledge.ts";

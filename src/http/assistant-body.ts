@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { invalidValue } from "../codecs/shared/check-request.ts";
-import { EFFORTS, parseEffort } from "../core/effort.ts";
+import { EFFORTS, parseEffort } from "../core/chat/effort.ts";
 import { VECTOR_STORE_ID } from "../core/file-search.ts";
 import { coversName, EVERY_NAME } from "../core/name-patterns.ts";
 import { ServiceError } from "../core/service-error.ts";

@@ -1,5 +1,5 @@
 import { and, inArray } from "drizzle-orm";
-import type { Caller } from "../core/caller.ts";
+import type { Caller } from "../core/callers/caller.ts";
 import { ServiceError } from "../core/service-error.ts";
 import type { Database } from "../db/database.ts";
 import { vectorStores } from "../db/tables/knowledge.ts";

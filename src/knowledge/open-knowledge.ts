@@ -1,5 +1,5 @@
 import type { Registry } from "../backends/registry.ts";
-import type { Caller } from "../core/caller.ts";
+import type { Caller } from "../core/callers/caller.ts";
 import type { Part } from "../core/part.ts";
 import type { Base } from "../db/base.ts";
 import type { Db } from "../db/context.ts";

@@ -11,7 +11,7 @@ import { ollamaChatClient } from "../../src/codecs/ollama-chat/client.ts";
 import { responsesClient } from "../../src/codecs/responses/client.ts";
 import { responsesServer } from "../../src/codecs/responses/server.ts";
 import { readTranscript } from "../../src/codecs/transcription/read-transcript.ts";
-import type { ChatEvent } from "../../src/core/chat-event.ts";
+import type { ChatEvent } from "../../src/core/chat/chat-event.ts";
 import { isJsonObject } from "../../src/lib/json/json.ts";
 import { apart } from "../support/apart.ts";
 import { checkEventOrder } from "../support/check-event-order.ts";

@@ -7,7 +7,7 @@ import {
   updateBiKey,
 } from "../../src/access/bi-keys/bi-keys.ts";
 import { type KnownBiKeys, openBiKeys } from "../../src/access/bi-keys/known/known-bi-keys.ts";
-import type { SessionCaller } from "../../src/core/caller.ts";
+import type { SessionCaller } from "../../src/core/callers/caller.ts";
 import { ServiceError } from "../../src/core/service-error.ts";
 import { type Admissions, createAdmission } from "../../src/data/admission.ts";
 import type { Admission, Principal } from "../../src/data/principal.ts";

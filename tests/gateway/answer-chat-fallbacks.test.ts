@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Backend, Model } from "../../src/backends/backend.ts";
 import { createModelCatalog } from "../../src/backends/models/model-catalog.ts";
-import type { ChatEvent, ChatEvents } from "../../src/core/chat-event.ts";
-import type { ChatRequest, UserPart } from "../../src/core/chat-request.ts";
+import type { ChatEvent, ChatEvents } from "../../src/core/chat/chat-event.ts";
+import type { ChatRequest, UserPart } from "../../src/core/chat/chat-request.ts";
 import { type ErrorCode, ServiceError } from "../../src/core/service-error.ts";
 import { answerChat } from "../../src/gateway/answer-chat.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";

@@ -4,9 +4,9 @@ import { createModelCatalog, type ModelCatalog } from "../../src/backends/models
 import { createEmbeddings } from "../../src/backends/vendors/embeddings.ts";
 import { createOllama } from "../../src/backends/vendors/ollama.ts";
 import { createVllm } from "../../src/backends/vendors/vllm.ts";
-import type { Caller, KeyLimits } from "../../src/core/caller.ts";
-import type { ChatEvents } from "../../src/core/chat-event.ts";
-import type { ChatRequest } from "../../src/core/chat-request.ts";
+import type { Caller, KeyLimits } from "../../src/core/callers/caller.ts";
+import type { ChatEvents } from "../../src/core/chat/chat-event.ts";
+import type { ChatRequest } from "../../src/core/chat/chat-request.ts";
 import { ServiceError } from "../../src/core/service-error.ts";
 import type { Database } from "../../src/db/database.ts";
 import { answerChat } from "../../src/gateway/answer-chat.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ChatEvent, ChatEvents } from "../../src/core/chat-event.ts";
+import type { ChatEvent, ChatEvents } from "../../src/core/chat/chat-event.ts";
 import { ServiceError } from "../../src/core/service-error.ts";
 import { CallMeter } from "../../src/gateway/call-meter.ts";
 import type { TokenBudget } from "../../src/gateway/gateway.ts";

@@ -4,7 +4,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type App, createApp } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
-import { SERVICE_SCOPES, type ServiceScope, scopeFor } from "../../src/core/service-scope.ts";
+import {
+  SERVICE_SCOPES,
+  type ServiceScope,
+  scopeFor,
+} from "../../src/core/callers/service-scope.ts";
 import { buildDeps, type Deps } from "../../src/deps.ts";
 import { randomBase62 } from "../../src/lib/id.ts";
 import { createLog } from "../../src/lib/log.ts";

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import type { KeyLimits } from "../../src/core/caller.ts";
+import type { KeyLimits } from "../../src/core/callers/caller.ts";
 import type { Database } from "../../src/db/database.ts";
 import { deletedApiKeys } from "../../src/db/tables/api-keys.ts";
 import { createLog } from "../../src/lib/log.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { KeyLimits } from "../../src/core/caller.ts";
+import type { KeyLimits } from "../../src/core/callers/caller.ts";
 import type { Database } from "../../src/db/database.ts";
 import type { LimitedCall } from "../../src/limits/limits.ts";
 import { openTestDatabase } from "../support/servers/databases/test-database.ts";

@@ -1,5 +1,5 @@
 import { eq } from "drizzle-orm";
-import type { KeyCaller } from "../../core/caller.ts";
+import type { KeyCaller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";

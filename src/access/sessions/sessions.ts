@@ -1,5 +1,5 @@
 import { and, eq, gt, type SQL, sql } from "drizzle-orm";
-import type { SessionCaller } from "../../core/caller.ts";
+import type { SessionCaller } from "../../core/callers/caller.ts";
 import type { Base } from "../../db/base.ts";
 import type { Db } from "../../db/context.ts";
 import { sessions, users } from "../../db/tables/users.ts";

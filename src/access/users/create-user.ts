@@ -1,4 +1,4 @@
-import type { Role } from "../../core/caller.ts";
+import type { Role } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { users } from "../../db/tables/users.ts";
 import { randomBase62 } from "../../lib/id.ts";

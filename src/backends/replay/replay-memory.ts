@@ -1,5 +1,5 @@
-import type { ChatEvents } from "../../core/chat-event.ts";
-import type { ChatRequest, ReasoningPart } from "../../core/chat-request.ts";
+import type { ChatEvents } from "../../core/chat/chat-event.ts";
+import type { ChatRequest, ReasoningPart } from "../../core/chat/chat-request.ts";
 import { BoundedMemory } from "../../lib/bounded-memory.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { CollectSeals, type SealedCall } from "./collect-seals.ts";

@@ -1,5 +1,5 @@
 import type { StreamReader } from "../../codecs/codec.ts";
-import type { ChatEvent } from "../../core/chat-event.ts";
+import type { ChatEvent } from "../../core/chat/chat-event.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { HttpChunk } from "../../lib/http/http-client.ts";
 import { nextOf, type ReceivingSource, receive, type Taker } from "../../lib/receive.ts";

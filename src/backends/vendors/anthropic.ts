@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { readContextOverflow } from "../../codecs/messages/client/vendor-errors.ts";
 import { messagesClient } from "../../codecs/messages/client.ts";
-import type { ChatRequest } from "../../core/chat-request.ts";
+import type { ChatRequest } from "../../core/chat/chat-request.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import type { Backend, Model } from "../backend.ts";
 import { inDialect } from "../rules/concessions.ts";

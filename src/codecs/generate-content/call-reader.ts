@@ -1,4 +1,4 @@
-import { markSeal } from "../../core/seal.ts";
+import { markSeal } from "../../core/chat/seal.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { rawMember } from "../../lib/json/raw-json.ts";

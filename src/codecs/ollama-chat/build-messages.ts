@@ -6,7 +6,7 @@ import type {
   ToolCallPart,
   ToolMessage,
   UserPart,
-} from "../../core/chat-request.ts";
+} from "../../core/chat/chat-request.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { isDeeperThan } from "../../lib/json/json-depth.ts";

@@ -1,4 +1,4 @@
-import type { GenerationParameters } from "../../core/chat-request.ts";
+import type { GenerationParameters } from "../../core/chat/chat-request.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json/json.ts";
 import type { UpstreamModel } from "../codec.ts";
 

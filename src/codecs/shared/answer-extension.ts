@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { ToolRun } from "../../core/chat-event.ts";
+import type { ToolRun } from "../../core/chat/chat-event.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { AnswerContext } from "../codec.ts";
 

@@ -1,4 +1,4 @@
-import type { DocumentPart, TextPart } from "../../core/chat-request.ts";
+import type { DocumentPart, TextPart } from "../../core/chat/chat-request.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { formatPath } from "../../lib/json/value-faults.ts";
 import { decodeBase64Text } from "../../lib/text/base64-text.ts";

@@ -1,4 +1,4 @@
-import type { ChatEvent, Usage } from "../../core/chat-event.ts";
+import type { ChatEvent, Usage } from "../../core/chat/chat-event.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { TranscriptFormat } from "../../core/transcription.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";

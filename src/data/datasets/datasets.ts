@@ -1,4 +1,4 @@
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import type { Db } from "../../db/context.ts";
 import type { DatasetColumn } from "../../db/tables/datasets.ts";
 import type { JsonObject } from "../../lib/json/json.ts";

@@ -1,5 +1,5 @@
 import { bigserial, index, jsonb, pgTable, text, timestamp } from "drizzle-orm/pg-core";
-import { AUDIT_ORIGINS } from "../../core/audit-origin.ts";
+import { AUDIT_ORIGINS } from "../../core/callers/audit-origin.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 
 /**

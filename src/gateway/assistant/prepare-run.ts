@@ -1,12 +1,12 @@
 import type { Model } from "../../backends/backend.ts";
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import type {
   ChatRequest,
   GenerationParameters,
   ResponseFormat,
   SystemMessage,
   ToolDefinition,
-} from "../../core/chat-request.ts";
+} from "../../core/chat/chat-request.ts";
 import { coversName } from "../../core/name-patterns.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Assistant, Grounding } from "../../knowledge/assistants/assistant.ts";

@@ -1,5 +1,5 @@
 import type { StreamEncoder } from "../../codecs/codec.ts";
-import type { ChatEvent, ChatEvents } from "../../core/chat-event.ts";
+import type { ChatEvent, ChatEvents } from "../../core/chat/chat-event.ts";
 import { ServiceError, toServiceError } from "../../core/service-error.ts";
 import {
   nextOf,

@@ -1,4 +1,4 @@
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import type { Channel } from "../../core/channel.ts";
 import type { Deps } from "../../deps.ts";
 import { type EarlyJudgement, refuseExhausted } from "../../gateway/admit.ts";

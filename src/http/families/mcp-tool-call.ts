@@ -4,7 +4,7 @@ import { ProtocolError } from "../../codecs/mcp/protocol-error.ts";
 import type { McpRequest } from "../../codecs/mcp/read-message.ts";
 import { readCallParams } from "../../codecs/mcp/read-params.ts";
 import type { Era } from "../../codecs/mcp/versions.ts";
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import type { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { callTool } from "../../gateway/call-tool.ts";

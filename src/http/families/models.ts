@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import type { Model } from "../../backends/backend.ts";
 import { isNameOf } from "../../backends/models/list-names.ts";
 import { invalidValue } from "../../codecs/shared/check-request.ts";
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { chatErrorForm, type ErrorForm } from "../answers/error-response.ts";

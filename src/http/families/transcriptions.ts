@@ -6,7 +6,7 @@ import {
   transcriptionRequestSchema,
   transcriptionSchema,
 } from "../../codecs/transcription/wire.ts";
-import type { ChatEvents } from "../../core/chat-event.ts";
+import type { ChatEvents } from "../../core/chat/chat-event.ts";
 import type { Deps } from "../../deps.ts";
 import { refuseBoundKey } from "../../gateway/admit.ts";
 import type { OpenCall } from "../../gateway/open-calls.ts";

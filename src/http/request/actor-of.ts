@@ -1,5 +1,5 @@
 import type { AnyActor } from "../../access/actor.ts";
-import type { AnyCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/callers/caller.ts";
 import type { RequestContext } from "./route.ts";
 
 /** Returns the actor of this request, in the form that the functions of `access` accept. */

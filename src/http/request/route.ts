@@ -1,8 +1,8 @@
 import type { RouteConfig } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { AccessLevel } from "../../access/authenticate.ts";
+import type { NeededScope } from "../../core/callers/service-scope.ts";
 import type { Channel } from "../../core/channel.ts";
-import type { NeededScope } from "../../core/service-scope.ts";
 import type { CallTrace } from "../../lib/call-trace.ts";
 import type { Log } from "../../lib/log.ts";
 import type { RequestKind } from "../../operations/metrics/request-figures.ts";

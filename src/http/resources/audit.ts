@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { type AuditEntry, listAudit } from "../../access/audit/list-audit.ts";
 import { AUDIT_TARGET_KINDS } from "../../access/audit/record-audit.ts";
 import { invalidValue } from "../../codecs/shared/check-request.ts";
-import { AUDIT_ORIGINS } from "../../core/audit-origin.ts";
+import { AUDIT_ORIGINS } from "../../core/callers/audit-origin.ts";
 import type { Deps } from "../../deps.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { toJson, toRecord } from "../answers/to-json.ts";

@@ -11,7 +11,7 @@ import {
 } from "../../access/bi-keys/bi-keys.ts";
 import { connectionTexts, type DataAddress } from "../../access/bi-keys/connection-texts.ts";
 import { requireAdministrator } from "../../access/require-administrator.ts";
-import type { AnyCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/callers/caller.ts";
 import type { Deps } from "../../deps.ts";
 import { jsonResponse, secretResponse } from "../answers/json-response.ts";
 import { toJson, toRecord } from "../answers/to-json.ts";

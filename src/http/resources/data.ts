@@ -1,4 +1,4 @@
-import type { DataCaller } from "../../core/caller.ts";
+import type { DataCaller } from "../../core/callers/caller.ts";
 import {
   admitted,
   type DataAnswer,

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { z } from "@hono/zod-openapi";
 import { invalidValue } from "../../codecs/shared/check-request.ts";
-import type { AnyCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { findDataset } from "../../data/datasets/change-dataset.ts";
 import { DATASET_NAME } from "../../data/datasets/columns.ts";

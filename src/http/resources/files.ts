@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { parseRequest } from "../../codecs/shared/check-request.ts";
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import type { Deps } from "../../deps.ts";
 import { createFile } from "../../knowledge/files/create-file.ts";
 import { deleteFile } from "../../knowledge/files/delete-files.ts";

@@ -9,7 +9,7 @@ import {
   type ServiceToken,
   updateServiceToken,
 } from "../../access/service-tokens/service-tokens.ts";
-import { SERVICE_SCOPES } from "../../core/service-scope.ts";
+import { SERVICE_SCOPES } from "../../core/callers/service-scope.ts";
 import type { Deps } from "../../deps.ts";
 import { jsonResponse, secretResponse } from "../answers/json-response.ts";
 import { toJson, toRecord } from "../answers/to-json.ts";

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { SessionCaller } from "../../core/caller.ts";
+import type { SessionCaller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { tryTool } from "../../gateway/try-tool.ts";

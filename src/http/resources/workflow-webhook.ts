@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { combineAcceptances } from "../../workflows/intake/combine-acceptances.ts";

@@ -1,5 +1,5 @@
-import type { Caller } from "../../core/caller.ts";
-import type { Effort } from "../../core/effort.ts";
+import type { Caller } from "../../core/callers/caller.ts";
+import type { Effort } from "../../core/chat/effort.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { Owned } from "../rights.ts";
 

@@ -1,6 +1,6 @@
 import { and, asc, eq, getTableColumns, gt, type SQL } from "drizzle-orm";
 import type { Actor } from "../../access/actor.ts";
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import { type Cursor, type CursorPage, readCursorPage } from "../../db/cursor-page.ts";

@@ -1,4 +1,4 @@
-import type { KeyLimits } from "../../core/caller.ts";
+import type { KeyLimits } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Database } from "../../db/database.ts";
 import { shortDigest } from "../../lib/id.ts";

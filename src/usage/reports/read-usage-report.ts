@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import type { AnyCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/callers/caller.ts";
 import type { Channel } from "../../core/channel.ts";
 import type { Db } from "../../db/context.ts";
 import type { Database } from "../../db/database.ts";

@@ -1,5 +1,5 @@
 import { and, eq } from "drizzle-orm";
-import type { SessionCaller } from "../../core/caller.ts";
+import type { SessionCaller } from "../../core/callers/caller.ts";
 import type { Database } from "../../db/database.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
 import { isJsonObject, type JsonValue } from "../../lib/json/json.ts";

@@ -1,5 +1,9 @@
-import type { ChatMessage, ChatRequest, GenerationParameters } from "../../core/chat-request.ts";
-import type { Effort } from "../../core/effort.ts";
+import type {
+  ChatMessage,
+  ChatRequest,
+  GenerationParameters,
+} from "../../core/chat/chat-request.ts";
+import type { Effort } from "../../core/chat/effort.ts";
 import { parseExactJson } from "../../lib/json/exact-json.ts";
 import type { JsonObject, JsonValue } from "../../lib/json/json.ts";
 import { StepFailure } from "../runs/run.ts";

@@ -1,5 +1,5 @@
-import type { ChatRequest } from "../../core/chat-request.ts";
-import { foldEvents } from "../../core/fold-events.ts";
+import type { ChatRequest } from "../../core/chat/chat-request.ts";
+import { foldEvents } from "../../core/chat/fold-events.ts";
 import { answerChat } from "../../gateway/answer-chat.ts";
 import { type EmbeddingGateway, embed } from "../../gateway/embed.ts";
 import type { Gateway } from "../../gateway/gateway.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { EFFORTS } from "../../core/effort.ts";
+import { EFFORTS } from "../../core/chat/effort.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { Expression } from "../row-process/row-process.ts";
 import type { CheckContext, FieldFault } from "../steps/step-kind.ts";

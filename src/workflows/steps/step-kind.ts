@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import type { Db } from "../../db/context.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { Definition, Step } from "../definition/definition.ts";

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { eq } from "drizzle-orm";
-import type { Role } from "../../core/caller.ts";
+import type { Role } from "../../core/callers/caller.ts";
 import type { Db } from "../../db/context.ts";
 import { datasets } from "../../db/tables/datasets.ts";
 import { files, vectorStores } from "../../db/tables/knowledge.ts";

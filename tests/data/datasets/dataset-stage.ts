@@ -1,5 +1,5 @@
 import { loadConfig } from "../../../src/config/load-config.ts";
-import type { Caller, Role } from "../../../src/core/caller.ts";
+import type { Caller, Role } from "../../../src/core/callers/caller.ts";
 import { createDataset } from "../../../src/data/datasets/change-dataset.ts";
 import type { DatasetRow } from "../../../src/data/datasets/dataset-store.ts";
 import type { Dataset, DatasetChange, NewDataset } from "../../../src/data/datasets/datasets.ts";

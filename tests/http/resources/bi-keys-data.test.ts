@@ -15,8 +15,8 @@ import {
 } from "../../../src/access/service-tokens/known-tokens.ts";
 import { createServiceToken } from "../../../src/access/service-tokens/service-tokens.ts";
 import { updateUser } from "../../../src/access/users/update-user.ts";
-import type { DataCaller } from "../../../src/core/caller.ts";
-import { SERVICE_SCOPES } from "../../../src/core/service-scope.ts";
+import type { DataCaller } from "../../../src/core/callers/caller.ts";
+import { SERVICE_SCOPES } from "../../../src/core/callers/service-scope.ts";
 import type { Deps } from "../../../src/deps.ts";
 import { chatErrorForm } from "../../../src/http/answers/error-response.ts";
 import { RequestLine } from "../../../src/http/request/request-line.ts";

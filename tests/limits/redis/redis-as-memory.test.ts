@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import type { KeyLimits } from "../../../src/core/caller.ts";
+import type { KeyLimits } from "../../../src/core/callers/caller.ts";
 import { ServiceError } from "../../../src/core/service-error.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { randomBase62 } from "../../../src/lib/id.ts";

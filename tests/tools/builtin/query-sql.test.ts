@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Caller } from "../../../src/core/caller.ts";
+import type { Caller } from "../../../src/core/callers/caller.ts";
 import type { Assistant } from "../../../src/knowledge/assistants/assistant.ts";
 import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { FUNCTION_CATALOG_SQL } from "../../../src/lib/sql-gate/postgres/function-catalog.ts";

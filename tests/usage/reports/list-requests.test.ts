@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { SessionCaller } from "../../../src/core/caller.ts";
+import type { SessionCaller } from "../../../src/core/callers/caller.ts";
 import { readRequest } from "../../../src/usage/reports/find-request.ts";
 import {
   listRequests,

@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { deleteApiKey } from "../../../src/access/keys/change-api-key.ts";
 import { deleteUser } from "../../../src/access/users/delete-user.ts";
-import type { SessionCaller } from "../../../src/core/caller.ts";
+import type { SessionCaller } from "../../../src/core/callers/caller.ts";
 import { readUsageReport } from "../../../src/usage/reports/read-usage-report.ts";
 import type {
   UsageGroup,

@@ -1,4 +1,4 @@
-import type { KeyCaller } from "../../../core/caller.ts";
+import type { KeyCaller } from "../../../core/callers/caller.ts";
 import type { Database } from "../../../db/database.ts";
 import { causeOf, type Log } from "../../../lib/log.ts";
 import { repeat } from "../../../lib/time/repeat.ts";

@@ -1,4 +1,4 @@
-import type { Role } from "../../../core/caller.ts";
+import type { Role } from "../../../core/callers/caller.ts";
 
 /** A session as the client receives it. */
 export interface LoggedIn {

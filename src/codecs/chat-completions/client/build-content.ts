@@ -1,4 +1,9 @@
-import type { AudioPart, DocumentPart, MediaSource, UserPart } from "../../../core/chat-request.ts";
+import type {
+  AudioPart,
+  DocumentPart,
+  MediaSource,
+  UserPart,
+} from "../../../core/chat/chat-request.ts";
 import { ServiceError } from "../../../core/service-error.ts";
 import type { JsonObject, JsonValue } from "../../../lib/json/json.ts";
 import type { Dialect } from "./dialect.ts";

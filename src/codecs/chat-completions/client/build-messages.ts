@@ -4,7 +4,7 @@ import type {
   RefusalPart,
   TextPart,
   ToolCallPart,
-} from "../../../core/chat-request.ts";
+} from "../../../core/chat/chat-request.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { fitCallIds } from "../../shared/fit-call-ids.ts";
 import { buildContent } from "./build-content.ts";

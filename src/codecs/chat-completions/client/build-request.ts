@@ -3,7 +3,7 @@ import type {
   ResponseFormat,
   ToolChoice,
   ToolDefinition,
-} from "../../../core/chat-request.ts";
+} from "../../../core/chat/chat-request.ts";
 import type { JsonObject, JsonValue } from "../../../lib/json/json.ts";
 import type { UpstreamModel } from "../../codec.ts";
 import { buildMessages } from "./build-messages.ts";

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { ToolChoice, ToolDefinition } from "../../../core/chat-request.ts";
+import type { ToolChoice, ToolDefinition } from "../../../core/chat/chat-request.ts";
 import { isJsonObject } from "../../../lib/json/json.ts";
 import { checkRequest, invalidValue } from "../../shared/check-request.ts";
 import { type ChatCompletionRequest, functionSchema } from "./wire.ts";

@@ -1,4 +1,4 @@
-import type { CacheControl } from "../../../core/chat-request.ts";
+import type { CacheControl } from "../../../core/chat/chat-request.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 
 /** A content block or a tool, before it is serialised. */

@@ -1,4 +1,4 @@
-import type { AudioPart, DocumentPart, ImagePart } from "../../../core/chat-request.ts";
+import type { AudioPart, DocumentPart, ImagePart } from "../../../core/chat/chat-request.ts";
 import { ServiceError } from "../../../core/service-error.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { decodeBase64Text } from "../../../lib/text/base64-text.ts";

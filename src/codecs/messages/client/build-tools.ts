@@ -1,4 +1,4 @@
-import type { ChatRequest, ToolChoice, ToolDefinition } from "../../../core/chat-request.ts";
+import type { ChatRequest, ToolChoice, ToolDefinition } from "../../../core/chat/chat-request.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import type { Turn } from "../../shared/alternate-turns.ts";
 import type { Block } from "./build-blocks.ts";

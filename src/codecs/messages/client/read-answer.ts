@@ -1,5 +1,5 @@
-import type { FinishReason } from "../../../core/chat-event.ts";
-import { markSeal } from "../../../core/seal.ts";
+import type { FinishReason } from "../../../core/chat/chat-event.ts";
+import { markSeal } from "../../../core/chat/seal.ts";
 import { ServiceError } from "../../../core/service-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json/json.ts";
 import { rawElements, rawMember } from "../../../lib/json/raw-json.ts";

@@ -1,5 +1,5 @@
-import type { FinishEvent, FinishReason, Usage } from "../../../core/chat-event.ts";
-import { markSeal } from "../../../core/seal.ts";
+import type { FinishEvent, FinishReason, Usage } from "../../../core/chat/chat-event.ts";
+import { markSeal } from "../../../core/chat/seal.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import type { AnswerContext } from "../../codec.ts";
 import type { MessagesForm } from "./messages-form.ts";

@@ -3,7 +3,7 @@ import type {
   DocumentPart,
   ImagePart,
   TextPart,
-} from "../../../core/chat-request.ts";
+} from "../../../core/chat/chat-request.ts";
 import { formatPath } from "../../../lib/json/value-faults.ts";
 import { invalidValue } from "../../shared/check-request.ts";
 import { parseMediaUrl } from "../../shared/media-url.ts";

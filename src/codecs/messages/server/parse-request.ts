@@ -2,7 +2,7 @@ import type {
   ChatRequest,
   GenerationParameters,
   ResponseFormat,
-} from "../../../core/chat-request.ts";
+} from "../../../core/chat/chat-request.ts";
 import { ServiceError } from "../../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 import type { ParsedCall } from "../../codec.ts";

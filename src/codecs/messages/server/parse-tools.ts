@@ -1,4 +1,4 @@
-import type { ToolChoice, ToolDefinition } from "../../../core/chat-request.ts";
+import type { ToolChoice, ToolDefinition } from "../../../core/chat/chat-request.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { checkRequest, invalidValue } from "../../shared/check-request.ts";
 import { readCacheControl } from "./parse-blocks.ts";

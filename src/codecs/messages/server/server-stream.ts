@@ -1,4 +1,4 @@
-import type { ChatEvent, FinishEvent } from "../../../core/chat-event.ts";
+import type { ChatEvent, FinishEvent } from "../../../core/chat/chat-event.ts";
 import { toServiceError } from "../../../core/service-error.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import type { AnswerContext, StreamEncoder } from "../../codec.ts";

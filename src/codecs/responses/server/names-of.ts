@@ -1,4 +1,4 @@
-import type { ChatRequest } from "../../../core/chat-request.ts";
+import type { ChatRequest } from "../../../core/chat/chat-request.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 import { type ClientNames, saysSomething, typeName } from "../../shared/client-names.ts";
 import { namesOfEffort } from "../../shared/metadata-extension.ts";

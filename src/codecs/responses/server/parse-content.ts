@@ -4,7 +4,7 @@ import type {
   ImagePart,
   RefusalPart,
   TextPart,
-} from "../../../core/chat-request.ts";
+} from "../../../core/chat/chat-request.ts";
 import type { ServiceError } from "../../../core/service-error.ts";
 import { formatPath } from "../../../lib/json/value-faults.ts";
 import { invalidValue } from "../../shared/check-request.ts";

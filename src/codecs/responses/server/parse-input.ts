@@ -1,4 +1,4 @@
-import type { AssistantPart, ChatMessage, ToolMessage } from "../../../core/chat-request.ts";
+import type { AssistantPart, ChatMessage, ToolMessage } from "../../../core/chat/chat-request.ts";
 import { checkRequest, invalidValue } from "../../shared/check-request.ts";
 import { openThought } from "./items/reasoning-seal.ts";
 import { type ContentPart, parseContent } from "./parse-content.ts";

@@ -1,4 +1,4 @@
-import type { GenerationParameters, ResponseFormat } from "../../../core/chat-request.ts";
+import type { GenerationParameters, ResponseFormat } from "../../../core/chat/chat-request.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json/json.ts";
 import { readOwnMetadata } from "../../shared/metadata-extension.ts";
 import type { ResponsesRequest, WireTextFormat } from "./wire.ts";

@@ -1,5 +1,5 @@
-import type { CallerMemory } from "../../../core/caller-memory.ts";
-import type { ChatRequest } from "../../../core/chat-request.ts";
+import type { CallerMemory } from "../../../core/callers/caller-memory.ts";
+import type { ChatRequest } from "../../../core/chat/chat-request.ts";
 import { ServiceError } from "../../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 import type { ParsedCall } from "../../codec.ts";

@@ -1,4 +1,4 @@
-import type { ToolChoice, ToolDefinition } from "../../../core/chat-request.ts";
+import type { ToolChoice, ToolDefinition } from "../../../core/chat/chat-request.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json/json.ts";
 import { invalidValue } from "../../shared/check-request.ts";
 import type { OfferedTool } from "./parse-tools.ts";

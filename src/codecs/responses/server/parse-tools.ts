@@ -1,4 +1,4 @@
-import type { ToolDefinition } from "../../../core/chat-request.ts";
+import type { ToolDefinition } from "../../../core/chat/chat-request.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 import { checkRequest } from "../../shared/check-request.ts";
 import { type ClientTool, ToolNames } from "./tool-names.ts";

@@ -1,4 +1,4 @@
-import type { CallerMemory } from "../../../core/caller-memory.ts";
+import type { CallerMemory } from "../../../core/callers/caller-memory.ts";
 import { ServiceError } from "../../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 import { checkItemCount } from "../../shared/check-item-count.ts";

@@ -5,7 +5,7 @@ import type {
   SearchEvent,
   ToolCallStartEvent,
   ToolRun,
-} from "../../../core/chat-event.ts";
+} from "../../../core/chat/chat-event.ts";
 import type { ServiceError } from "../../../core/service-error.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import type { AnswerContext, StreamEncoder } from "../../codec.ts";

@@ -1,5 +1,5 @@
 import type { Actor } from "../../../../src/access/actor.ts";
-import type { Caller, SessionCaller } from "../../../../src/core/caller.ts";
+import type { Caller, SessionCaller } from "../../../../src/core/callers/caller.ts";
 import type { Db } from "../../../../src/db/context.ts";
 import { sessions, users } from "../../../../src/db/tables/users.ts";
 

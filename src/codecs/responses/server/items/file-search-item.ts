@@ -1,4 +1,4 @@
-import type { FoundPassage, SearchEvent } from "../../../../core/chat-event.ts";
+import type { FoundPassage, SearchEvent } from "../../../../core/chat/chat-event.ts";
 import type { JsonObject } from "../../../../lib/json/json.ts";
 import { itemId } from "./encode-items.ts";
 import { type ItemPlace, itemAdded } from "./stream-item.ts";

@@ -1,4 +1,4 @@
-import type { DeltaEvent, SignatureEvent } from "../../../../core/chat-event.ts";
+import type { DeltaEvent, SignatureEvent } from "../../../../core/chat/chat-event.ts";
 import type { JsonObject } from "../../../../lib/json/json.ts";
 import type { ResponsesForm } from "../responses-form.ts";
 import { encodeReasoning, encodeSummary, itemId } from "./encode-items.ts";

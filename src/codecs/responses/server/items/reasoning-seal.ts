@@ -1,4 +1,4 @@
-import { markSeal, openSeal } from "../../../../core/seal.ts";
+import { markSeal, openSeal } from "../../../../core/chat/seal.ts";
 import { isJsonObject, type JsonValue } from "../../../../lib/json/json.ts";
 import { decodeBase64Text, encodeBase64Text } from "../../../../lib/text/base64-text.ts";
 

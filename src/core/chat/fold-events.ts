@@ -1,8 +1,8 @@
-import type { JsonObject } from "../lib/json/json.ts";
-import { receive, type Source, type Taker } from "../lib/receive.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import { receive, type Source, type Taker } from "../../lib/receive.ts";
+import { ServiceError } from "../service-error.ts";
 import type { AnswerBlock, ChatAnswer } from "./chat-answer.ts";
 import type { ChatEvent, ChatEvents, FinishEvent, SearchEvent, ToolRun } from "./chat-event.ts";
-import { ServiceError } from "./service-error.ts";
 
 type Step = IteratorResult<readonly ChatEvent[]>;
 

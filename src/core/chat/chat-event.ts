@@ -1,5 +1,5 @@
-import type { JsonObject } from "../lib/json/json.ts";
-import type { ServiceError } from "./service-error.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import type { ServiceError } from "../service-error.ts";
 
 /**
  * An event of a backend's answer. The order is part of the contract:
@@ -44,7 +44,7 @@ export interface ToolCallStartEvent {
   /** Unique in the answer; `[A-Za-z0-9_-]{1,64}` when the gateway made it. */
   readonly callId: string;
   readonly name: string;
-  /** The vendor's seal over the call, marked as described in `core/seal.ts`, to be replayed with the call. */
+  /** The vendor's seal over the call, marked as described in `core/chat/seal.ts`, to be replayed with the call. */
   readonly signature?: string | undefined;
 }
 
@@ -72,7 +72,7 @@ export interface ToolCallDeltaEvent {
 
 /**
  * The vendor's seal over a reasoning block, or the block's encrypted content; both are marked as described in
- * `core/seal.ts`.
+ * `core/chat/seal.ts`.
  */
 export interface SignatureEvent {
   readonly type: "signature";
@@ -85,7 +85,7 @@ export interface BlockEndEvent {
   readonly type: "block-end";
   readonly block: number;
   /**
-   * The vendor's seal over a text block, marked as described in `core/seal.ts`. No client format has a place for it.
+   * The vendor's seal over a text block, marked as described in `core/chat/seal.ts`. No client format has a place for it.
    */
   readonly signature?: string | undefined;
 }

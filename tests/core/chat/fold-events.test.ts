@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { ChatEvent } from "../../src/core/chat-event.ts";
-import { foldEvents } from "../../src/core/fold-events.ts";
-import { ServiceError } from "../../src/core/service-error.ts";
+import type { ChatEvent } from "../../../src/core/chat/chat-event.ts";
+import { foldEvents } from "../../../src/core/chat/fold-events.ts";
+import { ServiceError } from "../../../src/core/service-error.ts";
 
 async function* inBatches(events: readonly ChatEvent[], size: number) {
   for (let at = 0; at < events.length; at += size) yield events.slice(at, at + size);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { markSeal, openSeal } from "../../src/core/seal.ts";
+import { markSeal, openSeal } from "../../../src/core/chat/seal.ts";
 
 describe("a seal", () => {
   it("comes back to its maker as it was, and to nobody else", () => {

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../lib/json/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { FinishReason, SearchEvent, ToolRun, Usage } from "./chat-event.ts";
 
 /** A complete answer: the sum of a stream of events. */

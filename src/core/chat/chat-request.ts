@@ -1,6 +1,6 @@
-import type { JsonObject } from "../lib/json/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import type { FileSearch } from "../file-search.ts";
 import type { Effort } from "./effort.ts";
-import type { FileSearch } from "./file-search.ts";
 
 /**
  * One chat call in the gateway's canonical form. Every client format is parsed into it; every backend builds its
@@ -106,7 +106,7 @@ export interface TextPart {
   readonly type: "text";
   readonly text: string;
   readonly cacheControl?: CacheControl | undefined;
-  /** The vendor's seal over its own text, marked as described in `core/seal.ts`; replayed unchanged. */
+  /** The vendor's seal over its own text, marked as described in `core/chat/seal.ts`; replayed unchanged. */
   readonly signature?: string | undefined;
 }
 
@@ -148,9 +148,9 @@ export interface AudioPart extends Attachment {
 export interface ReasoningPart {
   readonly type: "reasoning";
   readonly text: string;
-  /** The vendor's seal over the text, marked as described in `core/seal.ts`; replayed unchanged. */
+  /** The vendor's seal over the text, marked as described in `core/chat/seal.ts`; replayed unchanged. */
   readonly signature?: string | undefined;
-  /** Encrypted reasoning, never shown, marked as described in `core/seal.ts`; replayed unchanged. */
+  /** Encrypted reasoning, never shown, marked as described in `core/chat/seal.ts`; replayed unchanged. */
   readonly redacted?: string | undefined;
 }
 
@@ -165,7 +165,7 @@ export interface ToolCallPart {
   readonly name: string;
   /** The JSON text exactly as it was sent, byte for byte; it is never re-serialised. */
   readonly arguments: string;
-  /** The vendor's seal over the call, marked as described in `core/seal.ts`; replayed unchanged. */
+  /** The vendor's seal over the call, marked as described in `core/chat/seal.ts`; replayed unchanged. */
   readonly signature?: string | undefined;
   readonly cacheControl?: CacheControl | undefined;
 }
