@@ -26,7 +26,7 @@ const PURE = [
   "knowledge/retrieve/memory/inner-products",
   "knowledge/retrieve/indexes/remembered-figures",
   "gateway/failure-log",
-  "gateway/meter",
+  "gateway/meter/meter",
   "gateway/open-calls",
   "gateway/resolve-target",
   "usage/journal/scan-records",

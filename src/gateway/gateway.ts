@@ -9,8 +9,8 @@ import type { Admission, Limits } from "../limits/limits.ts";
 import type { LimitRefusals } from "../usage/sums/limit-refusals.ts";
 import type { UsageJournal, UsageRecord } from "../usage/usage-record.ts";
 import type { AssistantServices } from "./assistant/assistant-services.ts";
-import type { CallFigures } from "./call-figures.ts";
 import type { FailureLog } from "./failure-log.ts";
+import type { CallFigures } from "./meter/call-figures.ts";
 
 /** The parts of the other areas that the pipeline needs. */
 export interface Gateway {

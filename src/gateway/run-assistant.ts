@@ -16,7 +16,7 @@ import { type CallRunner, type FoundTool, runCalls } from "./assistant/run-calls
 import { TurnReader } from "./assistant/turn-reader.ts";
 import type { Answering, ChatCall, Round } from "./chat-call.ts";
 import { originOf } from "./gateway.ts";
-import { meterRound } from "./meter.ts";
+import { meterRound } from "./meter/meter.ts";
 
 const UNMEASURED = { isUnmeasured: true } as const;
 

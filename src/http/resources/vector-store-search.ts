@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { MAX_FILTERS, parseAttributeFilter } from "../../codecs/shared/attribute-filter.ts";
 import { parseRequest } from "../../codecs/shared/check-request.ts";
 import type { Deps } from "../../deps.ts";
-import { meterSearch } from "../../gateway/meter-search.ts";
+import { meterSearch } from "../../gateway/meter/meter-search.ts";
 import { cutQuestion } from "../../knowledge/retrieve/cut-question.ts";
 import type { Passage } from "../../knowledge/retrieve/passage.ts";
 import { refuseBoundKeyHere } from "../../knowledge/rights.ts";

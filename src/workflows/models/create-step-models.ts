@@ -3,7 +3,7 @@ import { foldEvents } from "../../core/chat/fold-events.ts";
 import { answerChat } from "../../gateway/answer-chat.ts";
 import { type EmbeddingGateway, embed } from "../../gateway/embed.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
-import { meterSearch } from "../../gateway/meter-search.ts";
+import { meterSearch } from "../../gateway/meter/meter-search.ts";
 import type { Assistant } from "../../knowledge/assistants/assistant.ts";
 import { chooseAssistant } from "../../knowledge/assistants/choose-assistant.ts";
 import { toAbortSignal } from "../../lib/cancellation.ts";

@@ -1,7 +1,7 @@
-import { CHANNELS, type Channel } from "../core/channel.ts";
-import { Histogram } from "../lib/histogram.ts";
-import { zeroCounts } from "../lib/zero-counts.ts";
-import { OUTCOMES, type Outcome, type UsageRecord } from "../usage/usage-record.ts";
+import { CHANNELS, type Channel } from "../../core/channel.ts";
+import { Histogram } from "../../lib/histogram.ts";
+import { zeroCounts } from "../../lib/zero-counts.ts";
+import { OUTCOMES, type Outcome, type UsageRecord } from "../../usage/usage-record.ts";
 
 /** Figures of the metered calls of one channel that this process has ended. */
 export interface ChannelFigures {

@@ -1,8 +1,8 @@
-import type { ChatEvent, Usage } from "../core/chat/chat-event.ts";
-import { type ErrorCode, ServiceError } from "../core/service-error.ts";
-import type { CancelSignal } from "../lib/cancellation.ts";
-import type { Outcome, UsageEntry, UsageRecord } from "../usage/usage-record.ts";
-import type { ClientCall, Gateway, Reservation, TokenBudget } from "./gateway.ts";
+import type { ChatEvent, Usage } from "../../core/chat/chat-event.ts";
+import { type ErrorCode, ServiceError } from "../../core/service-error.ts";
+import type { CancelSignal } from "../../lib/cancellation.ts";
+import type { Outcome, UsageEntry, UsageRecord } from "../../usage/usage-record.ts";
+import type { ClientCall, Gateway, Reservation, TokenBudget } from "../gateway.ts";
 import { RoundUsage, sumOf } from "./round-usage.ts";
 
 /** The part of the gateway that metering needs. */

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { ChatEvent, ChatEvents } from "../../src/core/chat/chat-event.ts";
-import { ServiceError } from "../../src/core/service-error.ts";
-import { CallMeter } from "../../src/gateway/call-meter.ts";
-import type { TokenBudget } from "../../src/gateway/gateway.ts";
-import { meterCall, meterRound } from "../../src/gateway/meter.ts";
-import type { UsageEntry, UsageRecord, UsageStart } from "../../src/usage/usage-record.ts";
-import { noLimits } from "../support/stages/no-limits.ts";
+import type { ChatEvent, ChatEvents } from "../../../src/core/chat/chat-event.ts";
+import { ServiceError } from "../../../src/core/service-error.ts";
+import type { TokenBudget } from "../../../src/gateway/gateway.ts";
+import { CallMeter } from "../../../src/gateway/meter/call-meter.ts";
+import { meterCall, meterRound } from "../../../src/gateway/meter/meter.ts";
+import type { UsageEntry, UsageRecord, UsageStart } from "../../../src/usage/usage-record.ts";
+import { noLimits } from "../../support/stages/no-limits.ts";
 
 const delta = (text: string): ChatEvent => ({ type: "text-delta", block: 0, text });
 const start: ChatEvent = { type: "start" };

@@ -1,6 +1,12 @@
-import type { ChatEvent, ChatEvents, FinishEvent, Usage } from "../core/chat/chat-event.ts";
-import { ServiceError, toServiceError } from "../core/service-error.ts";
-import { nextOf, type ReceivingSource, receive, type Source, type Taker } from "../lib/receive.ts";
+import type { ChatEvent, ChatEvents, FinishEvent, Usage } from "../../core/chat/chat-event.ts";
+import { ServiceError, toServiceError } from "../../core/service-error.ts";
+import {
+  nextOf,
+  type ReceivingSource,
+  receive,
+  type Source,
+  type Taker,
+} from "../../lib/receive.ts";
 import type { CallMeter } from "./call-meter.ts";
 
 type Step = IteratorResult<readonly ChatEvent[], undefined>;

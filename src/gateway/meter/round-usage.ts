@@ -1,6 +1,6 @@
-import type { ChatEvent, FinishEvent, SignatureEvent, Usage } from "../core/chat/chat-event.ts";
-import { chargeTokens, estimateTokens } from "../core/estimate-tokens.ts";
-import type { TokenBudget } from "./gateway.ts";
+import type { ChatEvent, FinishEvent, SignatureEvent, Usage } from "../../core/chat/chat-event.ts";
+import { chargeTokens, estimateTokens } from "../../core/estimate-tokens.ts";
+import type { TokenBudget } from "../gateway.ts";
 
 type EndEvent = FinishEvent | Extract<ChatEvent, { type: "error" }>;
 

@@ -1,8 +1,8 @@
-import type { LimitStatus } from "../core/limit-status.ts";
-import { admitCall } from "./admit.ts";
+import type { LimitStatus } from "../../core/limit-status.ts";
+import { admitCall } from "../admit.ts";
+import { estimateEmbeddingTokens } from "../embed.ts";
+import type { ClientCall, Gateway } from "../gateway.ts";
 import { CallMeter, type MeteringGateway } from "./call-meter.ts";
-import { estimateEmbeddingTokens } from "./embed.ts";
-import type { ClientCall, Gateway } from "./gateway.ts";
 import { meterWhole } from "./meter.ts";
 
 interface MeteredSearch {
