@@ -1,6 +1,6 @@
 /**
  * What a service token may do: read, change or run one kind of resource. The routes declare the resource
- * (`http/request/route.ts`); a scope that no route declares does not belong here.
+ * (`http/request/routes/route.ts`); a scope that no route declares does not belong here.
  */
 export const SERVICE_SCOPES = [
   "audit:read",

@@ -6,8 +6,8 @@ import {
 import { chatCompletionsServer } from "../../codecs/chat-completions/server.ts";
 import type { Deps } from "../../deps.ts";
 import { CHAT_ERRORS, KEY_SECURITY } from "../openapi/documentation.ts";
-import type { RouteDefinition } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RouteDefinition } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 import { CHAT_COMPLETION_EXAMPLES } from "./chat-completion-examples.ts";
 import { createChatHandler } from "./chat-handler.ts";
 import { IGNORED_HEADER } from "./ignored-headers.ts";

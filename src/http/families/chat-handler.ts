@@ -12,7 +12,7 @@ import { readCallBody } from "../bodies/read-call-body.ts";
 import { logInternalError } from "../request/log-internal-error.ts";
 import { openQuietCall } from "../request/open-quiet-call.ts";
 import type { RequestLine } from "../request/request-line.ts";
-import type { RequestContext } from "../request/route.ts";
+import type { RequestContext } from "../request/routes/route.ts";
 import { ignoredHeaders } from "./ignored-headers.ts";
 
 interface Answer<Form> {

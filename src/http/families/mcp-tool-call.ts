@@ -15,7 +15,7 @@ import type { BoundTools } from "../../tools/visible-tools.ts";
 import { answerLate } from "../answers/late-answer.ts";
 import { judgeEarly } from "../bodies/read-call-body.ts";
 import { logInternalError } from "../request/log-internal-error.ts";
-import type { RequestContext } from "../request/route.ts";
+import type { RequestContext } from "../request/routes/route.ts";
 
 /** One request with what its answer depends on. */
 export interface McpCall {

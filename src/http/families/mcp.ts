@@ -18,8 +18,8 @@ import type { Tool } from "../../tools/tool.ts";
 import { type BoundTools, boundTools } from "../../tools/visible-tools.ts";
 import { type BodyLimits, readJsonBody } from "../bodies/read-json-body.ts";
 import { openQuietCall } from "../request/open-quiet-call.ts";
-import type { RequestContext } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RequestContext } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 import { callMcp } from "./mcp-documentation.ts";
 import { answerToolCall, type McpCall } from "./mcp-tool-call.ts";
 

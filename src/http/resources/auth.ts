@@ -11,8 +11,8 @@ import { readCheckedBody } from "../bodies/read-checked-body.ts";
 import { limit, newPassword, role, time } from "../fields.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { actorOf } from "../request/actor-of.ts";
-import type { RequestContext } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RequestContext } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 import { sessionCookie } from "../request/session-cookie.ts";
 
 const password = z.string().openapi({ format: "password" });

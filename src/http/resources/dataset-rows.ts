@@ -25,8 +25,8 @@ import { resourceRoute } from "../openapi/resource-route.ts";
 import { limit, readQuery } from "../page.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
-import type { RequestContext } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RequestContext } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const MAX_BYTES = 256 * 1024 * 1024;
 /** Files that this server takes at once, and those of one user: each is on the disk while it is read. */

@@ -14,7 +14,7 @@ import { resourceRoute } from "../openapi/resource-route.ts";
 import { limit, page, readQuery } from "../page.ts";
 import { queryTime, readRange } from "../query-range.ts";
 import { idOf } from "../request/id-of.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const DEFAULT_LIMIT = 50;
 const CSV_LIMIT = 1_000;

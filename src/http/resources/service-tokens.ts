@@ -20,7 +20,7 @@ import { resourceRoute } from "../openapi/resource-route.ts";
 import { byOffset, countedList, page, readQuery } from "../page.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const scope = z.enum(SERVICE_SCOPES);
 const changeable = {

@@ -11,7 +11,7 @@ import { toJson } from "../answers/to-json.ts";
 import { readCheckedBody } from "../bodies/read-checked-body.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { idOf } from "../request/id-of.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 import { anyObject, TAG } from "../workflow-fields.ts";
 
 const MAX_ROWS = 100;

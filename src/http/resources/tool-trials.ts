@@ -14,7 +14,7 @@ import { readCheckedBody } from "../bodies/read-checked-body.ts";
 import { count, queryId } from "../fields.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { openQuietCall } from "../request/open-quiet-call.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 /** As at `/mcp`: arguments of a tool are short. */
 const BODY_LIMITS = { maxBytes: 4 * 1024 * 1024, maxDepth: 64, isFixed: true } as const;

@@ -15,8 +15,8 @@ import { CHAT_ERRORS, refusal } from "../openapi/documentation.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { idOf } from "../request/id-of.ts";
 import { openQuietCall } from "../request/open-quiet-call.ts";
-import type { RouteDefinition } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RouteDefinition } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 import { attributes, FORBIDDEN, NO_STORE, ONE } from "../vector-store-fields.ts";
 
 const MAX_QUERIES = 10;

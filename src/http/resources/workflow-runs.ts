@@ -22,8 +22,8 @@ import { byOffset, page, readQuery } from "../page.ts";
 import { queryTime } from "../query-range.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
-import type { RequestContext } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RequestContext } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 import {
   listedRun,
   runPlace,

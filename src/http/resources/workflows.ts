@@ -30,8 +30,8 @@ import { resourceRoute } from "../openapi/resource-route.ts";
 import { byOffset, countedList, page, readQuery, search } from "../page.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
-import type { RequestContext } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RequestContext } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 import {
   definitionFields,
   definitionRefusal,

@@ -5,8 +5,8 @@ import type { JsonObject } from "../../lib/json/json.ts";
 import { type ErrorForm, errorResponse } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { waitingPage } from "../console/waiting-page.ts";
-import { areaAt } from "../request/areas.ts";
-import { routedPath } from "../request/route-table.ts";
+import { areaAt } from "../request/routes/areas.ts";
+import { routedPath } from "../request/routes/route-table.ts";
 import type { ServeOptions } from "./server.ts";
 
 /** The pages of the console, but none of its files. */

@@ -7,8 +7,8 @@ import { jsonResponse } from "../answers/json-response.ts";
 import { licenseState } from "../license-state.ts";
 import { NO_SECURITY, refusal } from "../openapi/documentation.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
-import type { RouteDefinition } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RouteDefinition } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const ENGINE_PATIENCE_MS = 1_000;
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Admission } from "../../../src/data/principal.ts";
 import type { SchemaView as View } from "../../../src/data/views/data-view.ts";
 import { createAnswerRequest } from "../../../src/http/request/answer-request.ts";
-import { createRouteTable } from "../../../src/http/request/route-table.ts";
+import { createRouteTable } from "../../../src/http/request/routes/route-table.ts";
 import { dataRoutes } from "../../../src/http/resources/data.ts";
 import { createRequestsUnderWay } from "../../../src/http/server/requests-under-way.ts";
 import { serve } from "../../../src/http/server/serve.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { RememberingRouter } from "../../../src/http/request/remembering-router.ts";
+import { RememberingRouter } from "../../../../src/http/request/routes/remembering-router.ts";
 
 describe("A router that remembers", () => {
   it("finds the same again, by method and path, with parameters or without", () => {

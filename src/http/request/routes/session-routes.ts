@@ -1,4 +1,4 @@
-import { SESSION_SECURITY } from "../openapi/resource-route.ts";
+import { SESSION_SECURITY } from "../../openapi/resource-route.ts";
 import type { Route, RouteDefinition } from "./route.ts";
 
 const PREFIX = "/v1/";

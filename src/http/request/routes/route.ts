@@ -1,13 +1,13 @@
 import type { RouteConfig } from "@hono/zod-openapi";
 import type { Context } from "hono";
-import type { AccessLevel } from "../../access/authenticate.ts";
-import type { NeededScope } from "../../core/callers/service-scope.ts";
-import type { Channel } from "../../core/channel.ts";
-import type { CallTrace } from "../../lib/call-trace.ts";
-import type { Log } from "../../lib/log.ts";
-import type { RequestKind } from "../../operations/metrics/request-figures.ts";
-import type { ErrorForm } from "../answers/error-response.ts";
-import type { RequestLine } from "./request-line.ts";
+import type { AccessLevel } from "../../../access/authenticate.ts";
+import type { NeededScope } from "../../../core/callers/service-scope.ts";
+import type { Channel } from "../../../core/channel.ts";
+import type { CallTrace } from "../../../lib/call-trace.ts";
+import type { Log } from "../../../lib/log.ts";
+import type { RequestKind } from "../../../operations/metrics/request-figures.ts";
+import type { ErrorForm } from "../../answers/error-response.ts";
+import type { RequestLine } from "../request-line.ts";
 
 /** The properties that must be known before more than the first line of a request is read. */
 export interface RouteProperties {

@@ -1,5 +1,5 @@
-import { ServiceError } from "../../core/service-error.ts";
-import { errorResponse } from "../answers/error-response.ts";
+import { ServiceError } from "../../../core/service-error.ts";
+import { errorResponse } from "../../answers/error-response.ts";
 import { areaAt } from "./areas.ts";
 import type { RequestContext } from "./route.ts";
 import type { RouteTable } from "./route-table.ts";

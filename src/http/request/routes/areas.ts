@@ -1,5 +1,5 @@
-import { chatErrorForm, type ErrorForm } from "../answers/error-response.ts";
-import { messagesErrorForm } from "../families/messages-error-form.ts";
+import { chatErrorForm, type ErrorForm } from "../../answers/error-response.ts";
+import { messagesErrorForm } from "../../families/messages-error-form.ts";
 import type { RouteProperties } from "./route.ts";
 
 interface AreaProperties extends RouteProperties {

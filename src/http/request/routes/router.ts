@@ -1,10 +1,10 @@
-import type { AccessLevel, CallerAt } from "../../access/authenticate.ts";
-import type { ServiceTokenCaller } from "../../core/callers/caller.ts";
-import { scopeFor } from "../../core/callers/service-scope.ts";
-import { toServiceError } from "../../core/service-error.ts";
-import type { Deps } from "../../deps.ts";
-import { errorResponse } from "../answers/error-response.ts";
-import { logInternalError } from "./log-internal-error.ts";
+import type { AccessLevel, CallerAt } from "../../../access/authenticate.ts";
+import type { ServiceTokenCaller } from "../../../core/callers/caller.ts";
+import { scopeFor } from "../../../core/callers/service-scope.ts";
+import { toServiceError } from "../../../core/service-error.ts";
+import type { Deps } from "../../../deps.ts";
+import { errorResponse } from "../../answers/error-response.ts";
+import { logInternalError } from "../log-internal-error.ts";
 import type {
   AnyRouteDefinition,
   RequestContext,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { chatErrorForm } from "../../../src/http/answers/error-response.ts";
-import { messagesErrorForm } from "../../../src/http/families/messages-error-form.ts";
-import type { RouteDefinition } from "../../../src/http/request/route.ts";
-import { createRouteTable, routedPath } from "../../../src/http/request/route-table.ts";
+import { chatErrorForm } from "../../../../src/http/answers/error-response.ts";
+import { messagesErrorForm } from "../../../../src/http/families/messages-error-form.ts";
+import type { RouteDefinition } from "../../../../src/http/request/routes/route.ts";
+import { createRouteTable, routedPath } from "../../../../src/http/request/routes/route-table.ts";
 
 const route = (
   method: "get" | "post",

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { ServiceError } from "../../../src/core/service-error.ts";
-import { chatErrorForm } from "../../../src/http/answers/error-response.ts";
-import { RequestLine } from "../../../src/http/request/request-line.ts";
-import { createRouteTable } from "../../../src/http/request/route-table.ts";
-import { createRouter } from "../../../src/http/request/router.ts";
-import { createLog } from "../../../src/lib/log.ts";
-import { systemClock } from "../../../src/lib/time/clock.ts";
+import { ServiceError } from "../../../../src/core/service-error.ts";
+import { chatErrorForm } from "../../../../src/http/answers/error-response.ts";
+import { RequestLine } from "../../../../src/http/request/request-line.ts";
+import { createRouteTable } from "../../../../src/http/request/routes/route-table.ts";
+import { createRouter } from "../../../../src/http/request/routes/router.ts";
+import { createLog } from "../../../../src/lib/log.ts";
+import { systemClock } from "../../../../src/lib/time/clock.ts";
 
 const definition = {
   method: "get",
