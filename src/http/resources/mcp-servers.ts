@@ -1,13 +1,13 @@
 import type { Deps } from "../../deps.ts";
-import { approveTools, setToolLevel } from "../../tools/servers/approve-tools.ts";
-import { createToolServer, deleteToolServer } from "../../tools/servers/change-server.ts";
+import { approveTools, setToolLevel } from "../../tools/servers/changes/approve-tools.ts";
+import { createToolServer, deleteToolServer } from "../../tools/servers/changes/change-server.ts";
+import { updateToolServer } from "../../tools/servers/changes/update-server.ts";
 import {
   checkToolServer,
   findToolServer,
   listToolServers,
   type ShownServerWithTools,
 } from "../../tools/servers/tool-servers.ts";
-import { updateToolServer } from "../../tools/servers/update-server.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { toJson, toRecord } from "../answers/to-json.ts";
 import { hasBody, readCheckedBody } from "../bodies/read-checked-body.ts";

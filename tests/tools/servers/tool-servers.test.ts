@@ -6,9 +6,9 @@ import type { Database } from "../../../src/db/database.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { createSecretBox } from "../../../src/lib/secret-box.ts";
 import { createAlertCheck } from "../../../src/operations/alerts/alert-check.ts";
-import { approveTools, setToolLevel } from "../../../src/tools/servers/approve-tools.ts";
-import { deleteToolServer } from "../../../src/tools/servers/change-server.ts";
-import { updateToolServer } from "../../../src/tools/servers/update-server.ts";
+import { approveTools, setToolLevel } from "../../../src/tools/servers/changes/approve-tools.ts";
+import { deleteToolServer } from "../../../src/tools/servers/changes/change-server.ts";
+import { updateToolServer } from "../../../src/tools/servers/changes/update-server.ts";
 import {
   type ChangingToolServer,
   type ServedTool,

@@ -3,7 +3,7 @@ import { EgressError } from "../../../lib/egress/egress-error.ts";
 import { SseReader } from "../../../lib/http/sse-reader.ts";
 import type { JsonValue } from "../../../lib/json/json.ts";
 import { cleanLine } from "../clean/clean-text.ts";
-import { ToolServerFailure } from "../tool-server-failure.ts";
+import { ToolServerFailure } from "../client/tool-server-failure.ts";
 import { toToolServerFailure } from "./egress-failure.ts";
 import { broken, parseJson, type Received, type Reply, readReceived } from "./json-rpc.ts";
 

@@ -10,8 +10,8 @@ import { runTool } from "../../../../src/tools/run-tool.ts";
 import {
   createToolServer,
   type ServerFields,
-} from "../../../../src/tools/servers/change-server.ts";
-import { createToolServerClient } from "../../../../src/tools/servers/create-tool-server-client.ts";
+} from "../../../../src/tools/servers/changes/change-server.ts";
+import { createToolServerClient } from "../../../../src/tools/servers/client/create-tool-server-client.ts";
 import {
   type OpenedToolServers,
   openToolServers,

@@ -1,15 +1,15 @@
 import { eq } from "drizzle-orm";
-import { withTransaction } from "../../db/context.ts";
-import type { Database } from "../../db/database.ts";
-import { nextChange } from "../../db/next-change.ts";
-import { repeatConflict } from "../../db/repeat-conflict.ts";
-import { mcpServers } from "../../db/tables/mcp-servers.ts";
-import { causeOf, type Log } from "../../lib/log.ts";
-import type { Clock } from "../../lib/time/clock.ts";
+import { withTransaction } from "../../../db/context.ts";
+import type { Database } from "../../../db/database.ts";
+import { nextChange } from "../../../db/next-change.ts";
+import { repeatConflict } from "../../../db/repeat-conflict.ts";
+import { mcpServers } from "../../../db/tables/mcp-servers.ts";
+import { causeOf, type Log } from "../../../lib/log.ts";
+import type { Clock } from "../../../lib/time/clock.ts";
+import type { ListedTool } from "../client/tool-server-client.ts";
+import { readServer, readTools, writeList } from "../server-rows.ts";
+import { addressOf, type ToolServer } from "../tool-server.ts";
 import { type ListChanges, mergeList } from "./merge-list.ts";
-import { readServer, readTools, writeList } from "./server-rows.ts";
-import { addressOf, type ToolServer } from "./tool-server.ts";
-import type { ListedTool } from "./tool-server-client.ts";
 
 /**
  * How often a process stores another list of one server in an hour. A server that lists other tools at each check, or to

@@ -1,20 +1,20 @@
 import { count, eq } from "drizzle-orm";
-import type { AnyActor } from "../../access/actor.ts";
-import { auditDetails } from "../../access/audit/record-audit.ts";
-import { type ChangeFrame, change } from "../../access/change.ts";
-import { ServiceError } from "../../core/service-error.ts";
-import type { Db } from "../../db/context.ts";
-import { mcpServers } from "../../db/tables/mcp-servers.ts";
-import { randomBase62 } from "../../lib/id.ts";
-import type { CheckOutcome } from "./ask-server.ts";
-import { insertListed, readServer, readTools } from "./server-rows.ts";
-import { definitionOf, type ToolServer } from "./tool-server.ts";
+import type { AnyActor } from "../../../access/actor.ts";
+import { auditDetails } from "../../../access/audit/record-audit.ts";
+import { type ChangeFrame, change } from "../../../access/change.ts";
+import { ServiceError } from "../../../core/service-error.ts";
+import type { Db } from "../../../db/context.ts";
+import { mcpServers } from "../../../db/tables/mcp-servers.ts";
+import { randomBase62 } from "../../../lib/id.ts";
+import type { CheckOutcome } from "../client/ask-server.ts";
+import { insertListed, readServer, readTools } from "../server-rows.ts";
+import { definitionOf, type ToolServer } from "../tool-server.ts";
 import {
   type ShownServerWithTools,
   showWithTools,
   type ToolServers,
   throwUnknown,
-} from "./tool-servers.ts";
+} from "../tool-servers.ts";
 
 const ID_LENGTH = 22;
 /** Every replica holds all tool servers in memory and checks each of them, all at once. */

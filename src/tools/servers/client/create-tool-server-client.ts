@@ -1,14 +1,14 @@
-import type { Egress } from "../../lib/egress/egress.ts";
-import { readResult } from "./clean/read-result.ts";
+import type { Egress } from "../../../lib/egress/egress.ts";
+import { readResult } from "../clean/read-result.ts";
+import type { ClientInfo, Dialect } from "../protocol/dialect.ts";
+import { type Asked, createExchange, refusedBy } from "../protocol/exchange.ts";
+import { broken, type Reply } from "../protocol/json-rpc.ts";
+import { createKnownDialects } from "../protocol/known-dialects.ts";
+import { negotiate } from "../protocol/negotiate.ts";
+import { parameterHeaders } from "../protocol/parameter-headers.ts";
+import { MAX_ANSWER_BYTES } from "../protocol/read-answer.ts";
+import { describeError } from "../protocol/reply-error.ts";
 import { createListTools, listTooLarge, MAX_LIST_BYTES, type ReadToolPage } from "./list-tools.ts";
-import type { ClientInfo, Dialect } from "./protocol/dialect.ts";
-import { type Asked, createExchange, refusedBy } from "./protocol/exchange.ts";
-import { broken, type Reply } from "./protocol/json-rpc.ts";
-import { createKnownDialects } from "./protocol/known-dialects.ts";
-import { negotiate } from "./protocol/negotiate.ts";
-import { parameterHeaders } from "./protocol/parameter-headers.ts";
-import { MAX_ANSWER_BYTES } from "./protocol/read-answer.ts";
-import { describeError } from "./protocol/reply-error.ts";
 import type { ToolServerClient } from "./tool-server-client.ts";
 import { ToolServerFailure } from "./tool-server-failure.ts";
 

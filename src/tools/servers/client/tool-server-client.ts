@@ -1,5 +1,5 @@
-import type { JsonObject } from "../../lib/json/json.ts";
-import type { ToolResult } from "../tool.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
+import type { ToolResult } from "../../tool.ts";
 
 /** Where a tool server is and what each request to it carries. */
 export interface ToolServerLink {

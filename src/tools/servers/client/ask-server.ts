@@ -1,5 +1,5 @@
-import { causeOf, type Log } from "../../lib/log.ts";
-import { untilAborted } from "../../lib/until-aborted.ts";
+import { causeOf, type Log } from "../../../lib/log.ts";
+import { untilAborted } from "../../../lib/until-aborted.ts";
 import type { ListedTools, ToolServerClient, ToolServerLink } from "./tool-server-client.ts";
 import { ToolServerFailure } from "./tool-server-failure.ts";
 

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { BoundedMemory } from "../../lib/bounded-memory.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json/json.ts";
-import { createCleanBudget } from "./clean/clean-budget.ts";
-import { isReplaced } from "./clean/clean-schema.ts";
-import { cleanTool, faultOf, shownName } from "./clean/clean-tools.ts";
+import { BoundedMemory } from "../../../lib/bounded-memory.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json/json.ts";
+import { createCleanBudget } from "../clean/clean-budget.ts";
+import { isReplaced } from "../clean/clean-schema.ts";
+import { cleanTool, faultOf, shownName } from "../clean/clean-tools.ts";
 import type { LeftOutTool, ListedTool, ListedTools, ToolServerLink } from "./tool-server-client.ts";
 import { ToolServerFailure } from "./tool-server-failure.ts";
 

@@ -1,10 +1,19 @@
 import { eq } from "drizzle-orm";
-import type { AnyActor } from "../../access/actor.ts";
-import { auditDetails } from "../../access/audit/record-audit.ts";
-import { change } from "../../access/change.ts";
-import { ServiceError } from "../../core/service-error.ts";
-import type { Db } from "../../db/context.ts";
-import { mcpServers, mcpServerTools } from "../../db/tables/mcp-servers.ts";
+import type { AnyActor } from "../../../access/actor.ts";
+import { auditDetails } from "../../../access/audit/record-audit.ts";
+import { change } from "../../../access/change.ts";
+import { ServiceError } from "../../../core/service-error.ts";
+import type { Db } from "../../../db/context.ts";
+import { mcpServers, mcpServerTools } from "../../../db/tables/mcp-servers.ts";
+import type { ListedTool } from "../client/tool-server-client.ts";
+import { readServer, readTools, writeList } from "../server-rows.ts";
+import { addressOf, type ServerRow } from "../tool-server.ts";
+import {
+  type ShownServerWithTools,
+  showWithTools,
+  type ToolServers,
+  throwUnknown,
+} from "../tool-servers.ts";
 import {
   addTools,
   checkDraft,
@@ -14,15 +23,6 @@ import {
   serverFrame,
 } from "./change-server.ts";
 import { mergeList } from "./merge-list.ts";
-import { readServer, readTools, writeList } from "./server-rows.ts";
-import { addressOf, type ServerRow } from "./tool-server.ts";
-import type { ListedTool } from "./tool-server-client.ts";
-import {
-  type ShownServerWithTools,
-  showWithTools,
-  type ToolServers,
-  throwUnknown,
-} from "./tool-servers.ts";
 
 /** The fields to change. The name stays: it is a part of the names of the tools, by which assistants and keys have them. */
 export type ServerPatch = {

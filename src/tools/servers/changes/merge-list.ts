@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import type { JsonObject } from "../../lib/json/json.ts";
-import type { ToolRow } from "./tool-server.ts";
-import { definitionOf } from "./tool-server.ts";
-import type { ListedTool } from "./tool-server-client.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
+import type { ListedTool } from "../client/tool-server-client.ts";
+import type { ToolRow } from "../tool-server.ts";
+import { definitionOf } from "../tool-server.ts";
 
 /** What a new list changes in the stored tools of a server. */
 export interface ListChanges {

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { and, eq } from "drizzle-orm";
-import type { AnyActor } from "../../access/actor.ts";
-import { change } from "../../access/change.ts";
-import { ServiceError } from "../../core/service-error.ts";
-import type { Db } from "../../db/context.ts";
-import { mcpServers, mcpServerTools } from "../../db/tables/mcp-servers.ts";
-import type { ToolLevel } from "../../knowledge/assistants/assistant.ts";
+import type { AnyActor } from "../../../access/actor.ts";
+import { change } from "../../../access/change.ts";
+import { ServiceError } from "../../../core/service-error.ts";
+import type { Db } from "../../../db/context.ts";
+import { mcpServers, mcpServerTools } from "../../../db/tables/mcp-servers.ts";
+import type { ToolLevel } from "../../../knowledge/assistants/assistant.ts";
+import { revisionOf, stateOf, type ToolRow, type ToolServer } from "../tool-server.ts";
+import { type ShownServerWithTools, showWithTools, type ToolServers } from "../tool-servers.ts";
 import { readBack, serverFrame } from "./change-server.ts";
-import { revisionOf, stateOf, type ToolRow, type ToolServer } from "./tool-server.ts";
-import { type ShownServerWithTools, showWithTools, type ToolServers } from "./tool-servers.ts";
 
 export interface Approval {
   readonly id: string;

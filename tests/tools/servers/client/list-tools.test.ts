@@ -1,11 +1,17 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { scriptedTools } from "../../../simulator/tool-server/scripted-tools.ts";
-import { createEgress } from "../../../src/lib/egress/egress.ts";
-import type { JsonObject } from "../../../src/lib/json/json.ts";
-import { createToolServerClient } from "../../../src/tools/servers/create-tool-server-client.ts";
-import { createListTools, type ReadToolPage } from "../../../src/tools/servers/list-tools.ts";
-import type { ListedTool } from "../../../src/tools/servers/tool-server-client.ts";
-import { startToolServer, type TestToolServer } from "../../support/servers/start-tool-server.ts";
+import { scriptedTools } from "../../../../simulator/tool-server/scripted-tools.ts";
+import { createEgress } from "../../../../src/lib/egress/egress.ts";
+import type { JsonObject } from "../../../../src/lib/json/json.ts";
+import { createToolServerClient } from "../../../../src/tools/servers/client/create-tool-server-client.ts";
+import {
+  createListTools,
+  type ReadToolPage,
+} from "../../../../src/tools/servers/client/list-tools.ts";
+import type { ListedTool } from "../../../../src/tools/servers/client/tool-server-client.ts";
+import {
+  startToolServer,
+  type TestToolServer,
+} from "../../../support/servers/start-tool-server.ts";
 
 let server: TestToolServer;
 beforeAll(async () => {
