@@ -13,7 +13,7 @@ import { logInternalError } from "../request/log-internal-error.ts";
 import { openQuietCall } from "../request/open-quiet-call.ts";
 import type { RequestLine } from "../request/request-line.ts";
 import type { RequestContext } from "../request/routes/route.ts";
-import { ignoredHeaders } from "./ignored-headers.ts";
+import { ignoredHeaders } from "./headers/ignored-headers.ts";
 
 interface Answer<Form> {
   readonly codec: ServerCodec<Form>;

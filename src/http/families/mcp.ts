@@ -20,7 +20,7 @@ import { type BodyLimits, readJsonBody } from "../bodies/read-json-body.ts";
 import { openQuietCall } from "../request/open-quiet-call.ts";
 import type { RequestContext } from "../request/routes/route.ts";
 import { createRouter, type Router } from "../request/routes/router.ts";
-import { callMcp } from "./mcp-documentation.ts";
+import { callMcp } from "./documentation/mcp-documentation.ts";
 import { answerToolCall, type McpCall } from "./mcp-tool-call.ts";
 
 /** Arguments of a tool are short. */

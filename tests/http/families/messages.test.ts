@@ -14,7 +14,7 @@ import {
   MESSAGE_EXAMPLE,
   MESSAGE_EXAMPLES,
   TOKEN_COUNT_EXAMPLES,
-} from "../../../src/http/families/message-examples.ts";
+} from "../../../src/http/families/documentation/message-examples.ts";
 import { callGateway } from "../../support/clients/call-gateway.ts";
 import { readMessageStream } from "../../support/clients/message-stream.ts";
 import { startGateway, TEST_KEY, type TestGateway } from "../../support/servers/start-gateway.ts";

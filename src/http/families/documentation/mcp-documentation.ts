@@ -1,6 +1,6 @@
-import { mcpAnswerSchema, mcpMessageSchema } from "../../codecs/mcp/wire.ts";
-import { CHAT_ERRORS, KEY_SECURITY, refusal } from "../openapi/documentation.ts";
-import type { RouteDefinition } from "../request/routes/route.ts";
+import { mcpAnswerSchema, mcpMessageSchema } from "../../../codecs/mcp/wire.ts";
+import { CHAT_ERRORS, KEY_SECURITY, refusal } from "../../openapi/documentation.ts";
+import type { RouteDefinition } from "../../request/routes/route.ts";
 
 const LIST_REQUEST = { jsonrpc: "2.0", id: 1, method: "tools/list" };
 const CALL_REQUEST = {

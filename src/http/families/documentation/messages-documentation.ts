@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
-import { messagesErrorSchema } from "../../codecs/messages/server/wire-answer.ts";
-import { CHAT_ERRORS } from "../openapi/documentation.ts";
-import type { RouteDefinition } from "../request/routes/route.ts";
+import { messagesErrorSchema } from "../../../codecs/messages/server/wire-answer.ts";
+import { CHAT_ERRORS } from "../../openapi/documentation.ts";
+import type { RouteDefinition } from "../../request/routes/route.ts";
 
 /** This is a copy, because only schemas created after zod was extended can be named. */
 const messagesError = z.object(messagesErrorSchema.shape).openapi("MessagesError");

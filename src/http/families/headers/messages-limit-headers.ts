@@ -1,4 +1,4 @@
-import type { LimitMeter } from "../../core/limit-status.ts";
+import type { LimitMeter } from "../../../core/limit-status.ts";
 import type { SayLimits } from "./say-limits.ts";
 
 /** The headers of the messages family, where a reset is a time in RFC 3339. */

@@ -1,4 +1,4 @@
-import type { LimitMeter } from "../../core/limit-status.ts";
+import type { LimitMeter } from "../../../core/limit-status.ts";
 import type { SayLimits } from "./say-limits.ts";
 
 /** The headers of OpenAI's families, where a reset is a duration such as `6m0s`. */

@@ -1,4 +1,4 @@
-import type { LimitStatus } from "../../core/limit-status.ts";
+import type { LimitStatus } from "../../../core/limit-status.ts";
 
 /**
  * Builds the headers in which a family reports the remaining limits of a key. A limit that the key does not have gets
