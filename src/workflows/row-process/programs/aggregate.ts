@@ -5,8 +5,8 @@ import { LineFile } from "../disk/line-file.ts";
 import { appendNumbered, readNumbered } from "../disk/numbered-lines.ts";
 import type { RowWork } from "../row-program.ts";
 import { fieldOf, type InputLine, parseRow, setField } from "../row-work.ts";
-import { keyOf } from "./keys.ts";
-import { createMeasure, type Measure, type ValueSettings } from "./measures.ts";
+import { keyOf } from "../values/keys.ts";
+import { createMeasure, type Measure, type ValueSettings } from "../values/measures.ts";
 
 /** Bytes of all groups, as far as they are known. */
 const GROUPS_MAX_BYTES = 96 * 1024 * 1024;

@@ -13,8 +13,8 @@ import {
   type SentInput,
   setField,
 } from "../row-work.ts";
-import { keyOf } from "./keys.ts";
-import { mergingRows } from "./merge-rows.ts";
+import { keyOf } from "../values/keys.ts";
+import { mergingRows } from "../values/merge-rows.ts";
 
 interface JoinSettings {
   readonly with: string;
