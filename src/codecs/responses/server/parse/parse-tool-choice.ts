@@ -1,8 +1,8 @@
-import type { ToolChoice, ToolDefinition } from "../../../core/chat/chat-request.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json/json.ts";
-import { invalidValue } from "../../shared/check-request.ts";
+import type { ToolChoice, ToolDefinition } from "../../../../core/chat/chat-request.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../../lib/json/json.ts";
+import { invalidValue } from "../../../shared/check-request.ts";
+import type { ResponsesRequest } from "../wire.ts";
 import type { OfferedTool } from "./parse-tools.ts";
-import type { ResponsesRequest } from "./wire.ts";
 
 interface ParsedChoice {
   /** The tools that may be called. */

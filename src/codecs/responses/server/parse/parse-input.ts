@@ -1,9 +1,11 @@
-import type { AssistantPart, ChatMessage, ToolMessage } from "../../../core/chat/chat-request.ts";
-import { checkRequest, invalidValue } from "../../shared/check-request.ts";
-import { openThought } from "./items/reasoning-seal.ts";
-import { type ContentPart, parseContent } from "./parse-content.ts";
-import type { Item, PlacedItem } from "./recall-items.ts";
-import type { ToolNames } from "./tool-names.ts";
+import type {
+  AssistantPart,
+  ChatMessage,
+  ToolMessage,
+} from "../../../../core/chat/chat-request.ts";
+import { checkRequest, invalidValue } from "../../../shared/check-request.ts";
+import { openThought } from "../items/reasoning-seal.ts";
+import type { ToolNames } from "../tool-names.ts";
 import {
   callOutputItem,
   customToolCallItem,
@@ -12,7 +14,9 @@ import {
   type ResponsesRequest,
   reasoningItem,
   type WireMessage,
-} from "./wire.ts";
+} from "../wire.ts";
+import { type ContentPart, parseContent } from "./parse-content.ts";
+import type { Item, PlacedItem } from "./recall-items.ts";
 
 type Path = readonly PropertyKey[];
 type Parsed<Role> = Extract<ChatMessage, { readonly role: Role }>;

@@ -1,7 +1,7 @@
-import type { ToolDefinition } from "../../../core/chat/chat-request.ts";
-import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
-import { checkRequest } from "../../shared/check-request.ts";
-import { type ClientTool, ToolNames } from "./tool-names.ts";
+import type { ToolDefinition } from "../../../../core/chat/chat-request.ts";
+import { isJsonObject, type JsonObject } from "../../../../lib/json/json.ts";
+import { checkRequest } from "../../../shared/check-request.ts";
+import { type ClientTool, ToolNames } from "../tool-names.ts";
 import {
   customTool,
   functionTool,
@@ -9,7 +9,7 @@ import {
   type ResponsesRequest,
   type WireCustomTool,
   type WireFunctionTool,
-} from "./wire.ts";
+} from "../wire.ts";
 
 type Path = readonly PropertyKey[];
 type WireTool = NonNullable<ResponsesRequest["tools"]>[number];

@@ -4,13 +4,13 @@ import type {
   ImagePart,
   RefusalPart,
   TextPart,
-} from "../../../core/chat/chat-request.ts";
-import type { ServiceError } from "../../../core/service-error.ts";
-import { formatPath } from "../../../lib/json/value-faults.ts";
-import { invalidValue } from "../../shared/check-request.ts";
-import { parseMediaUrl } from "../../shared/media-url.ts";
-import { fileIdRefused, parseFile } from "../../shared/parse-file.ts";
-import type { WireFile, WireImage, WirePart } from "./wire.ts";
+} from "../../../../core/chat/chat-request.ts";
+import type { ServiceError } from "../../../../core/service-error.ts";
+import { formatPath } from "../../../../lib/json/value-faults.ts";
+import { invalidValue } from "../../../shared/check-request.ts";
+import { parseMediaUrl } from "../../../shared/media-url.ts";
+import { fileIdRefused, parseFile } from "../../../shared/parse-file.ts";
+import type { WireFile, WireImage, WirePart } from "../wire.ts";
 
 type Path = readonly PropertyKey[];
 type Content = string | readonly WirePart[] | null | undefined;

@@ -1,11 +1,15 @@
-import type { CallerMemory } from "../../../core/callers/caller-memory.ts";
-import type { ChatRequest } from "../../../core/chat/chat-request.ts";
-import { ServiceError } from "../../../core/service-error.ts";
-import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
-import type { ParsedCall } from "../../codec.ts";
-import { checkItemCount } from "../../shared/check-item-count.ts";
-import { checkRequest, invalidValue } from "../../shared/check-request.ts";
-import { readEffort, readToolsScope } from "../../shared/metadata-extension.ts";
+import type { CallerMemory } from "../../../../core/callers/caller-memory.ts";
+import type { ChatRequest } from "../../../../core/chat/chat-request.ts";
+import { ServiceError } from "../../../../core/service-error.ts";
+import { isJsonObject, type JsonObject } from "../../../../lib/json/json.ts";
+import type { ParsedCall } from "../../../codec.ts";
+import { checkItemCount } from "../../../shared/check-item-count.ts";
+import { checkRequest, invalidValue } from "../../../shared/check-request.ts";
+import { readEffort, readToolsScope } from "../../../shared/metadata-extension.ts";
+import { keepResponse } from "../remembered-response.ts";
+import { repeatRequest } from "../repeat-request.ts";
+import type { ResponsesForm } from "../responses-form.ts";
+import { type ResponsesRequest, responsesRequestSchema } from "../wire.ts";
 import { namesOf } from "./names-of.ts";
 import { parseFileSearch } from "./parse-file-search.ts";
 import { parseInput } from "./parse-input.ts";
@@ -13,10 +17,6 @@ import { parseParameters } from "./parse-parameters.ts";
 import { parseToolChoice } from "./parse-tool-choice.ts";
 import { parseTools } from "./parse-tools.ts";
 import { recallItems } from "./recall-items.ts";
-import { keepResponse } from "./remembered-response.ts";
-import { repeatRequest } from "./repeat-request.ts";
-import type { ResponsesForm } from "./responses-form.ts";
-import { type ResponsesRequest, responsesRequestSchema } from "./wire.ts";
 
 /** Reads the parsed JSON body of `POST /v1/responses`. Throws a `ServiceError` that names the invalid field. */
 export function parseRequest(

@@ -1,9 +1,9 @@
-import type { CallerMemory } from "../../../core/callers/caller-memory.ts";
-import { ServiceError } from "../../../core/service-error.ts";
-import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
-import { checkItemCount } from "../../shared/check-item-count.ts";
-import { findResponse, type RememberedResponse, responseIdOfItem } from "./remembered-response.ts";
-import type { ResponsesRequest } from "./wire.ts";
+import type { CallerMemory } from "../../../../core/callers/caller-memory.ts";
+import { ServiceError } from "../../../../core/service-error.ts";
+import { isJsonObject, type JsonObject } from "../../../../lib/json/json.ts";
+import { checkItemCount } from "../../../shared/check-item-count.ts";
+import { findResponse, type RememberedResponse, responseIdOfItem } from "../remembered-response.ts";
+import type { ResponsesRequest } from "../wire.ts";
 
 type Path = readonly PropertyKey[];
 export type Item = Exclude<ResponsesRequest["input"], string>[number];

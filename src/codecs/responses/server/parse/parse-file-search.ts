@@ -1,9 +1,9 @@
-import type { AttributeFilter, FileSearch } from "../../../core/file-search.ts";
-import type { JsonObject } from "../../../lib/json/json.ts";
-import { parseAttributeFilter } from "../../shared/attribute-filter.ts";
-import { checkRequest, invalidValue } from "../../shared/check-request.ts";
-import type { ResponsesRequest } from "./wire.ts";
-import { fileSearchTool } from "./wire-file-search.ts";
+import type { AttributeFilter, FileSearch } from "../../../../core/file-search.ts";
+import type { JsonObject } from "../../../../lib/json/json.ts";
+import { parseAttributeFilter } from "../../../shared/attribute-filter.ts";
+import { checkRequest, invalidValue } from "../../../shared/check-request.ts";
+import type { ResponsesRequest } from "../wire.ts";
+import { fileSearchTool } from "../wire-file-search.ts";
 
 interface ParsedFileSearch {
   readonly fileSearch: FileSearch;

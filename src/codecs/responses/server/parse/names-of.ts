@@ -1,8 +1,8 @@
-import type { ChatRequest } from "../../../core/chat/chat-request.ts";
-import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
-import { type ClientNames, saysSomething, typeName } from "../../shared/client-names.ts";
-import { namesOfEffort } from "../../shared/metadata-extension.ts";
-import type { ResponsesRequest } from "./wire.ts";
+import type { ChatRequest } from "../../../../core/chat/chat-request.ts";
+import { isJsonObject, type JsonObject } from "../../../../lib/json/json.ts";
+import { type ClientNames, saysSomething, typeName } from "../../../shared/client-names.ts";
+import { namesOfEffort } from "../../../shared/metadata-extension.ts";
+import type { ResponsesRequest } from "../wire.ts";
 
 const LOGPROBS = "message.output_text.logprobs";
 /** Values of `include` that the gateway supports. */

@@ -1,7 +1,7 @@
-import type { GenerationParameters, ResponseFormat } from "../../../core/chat/chat-request.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json/json.ts";
-import { readOwnMetadata } from "../../shared/metadata-extension.ts";
-import type { ResponsesRequest, WireTextFormat } from "./wire.ts";
+import type { GenerationParameters, ResponseFormat } from "../../../../core/chat/chat-request.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../../lib/json/json.ts";
+import { readOwnMetadata } from "../../../shared/metadata-extension.ts";
+import type { ResponsesRequest, WireTextFormat } from "../wire.ts";
 
 /** Fields with their own place in the request, the gateway's own fields, and fields that only this format has. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
