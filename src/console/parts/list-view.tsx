@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { ListState } from "../api/queries/use-list.ts";
+import type { ListState } from "../api/use-list.ts";
 import { ErrorCard } from "../ui/status/error-card.tsx";
 import { Skeleton } from "../ui/status/skeleton.tsx";
 import { Table } from "../ui/tables/table.tsx";

@@ -5,8 +5,8 @@ import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
 import type { components } from "../schema.d.ts";
 import { sendFile } from "../send-file.ts";
+import { nextOffset, useList } from "../use-list.ts";
 import type { DataRows } from "./data-tables.ts";
-import { nextOffset, useList } from "./use-list.ts";
 
 export type Dataset = components["schemas"]["Dataset"];
 export type DatasetColumn = components["schemas"]["DatasetColumn"];

@@ -1,5 +1,5 @@
-import { wholeList } from "../../api/queries/use-list.ts";
 import { type FileConnection, useFileConnections } from "../../api/queries/vector-stores.ts";
+import { wholeList } from "../../api/use-list.ts";
 import { ListView } from "../../parts/list-view.tsx";
 import { Link } from "../../ui/navigation/link.tsx";
 import { EmptyState } from "../../ui/status/empty-state.tsx";

@@ -1,5 +1,5 @@
 import { useWatchedFolders, type WatchedFolder } from "../../api/queries/events.ts";
-import { wholeList } from "../../api/queries/use-list.ts";
+import { wholeList } from "../../api/use-list.ts";
 import { ListView } from "../../parts/list-view.tsx";
 import type { Tone } from "../../ui/status/badge.tsx";
 import { EmptyState } from "../../ui/status/empty-state.tsx";

@@ -5,7 +5,7 @@ import {
   useModels,
 } from "../../api/queries/models.ts";
 import { useSession } from "../../api/queries/session.ts";
-import { wholeList } from "../../api/queries/use-list.ts";
+import { wholeList } from "../../api/use-list.ts";
 import { matchScore } from "../../lib/match.ts";
 import { ListView } from "../../parts/list-view.tsx";
 import { Select } from "../../ui/forms/select.tsx";

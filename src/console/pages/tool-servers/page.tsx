@@ -1,7 +1,7 @@
 import { Plus } from "lucide-react";
 import { useState } from "react";
 import { type ListedToolServer, useToolServers } from "../../api/queries/tool-servers.ts";
-import { wholeList } from "../../api/queries/use-list.ts";
+import { wholeList } from "../../api/use-list.ts";
 import { stringifySearch } from "../../lib/url-state.ts";
 import { ListView } from "../../parts/list-view.tsx";
 import { Button } from "../../ui/buttons/button.tsx";

@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import { type ListedTool, useTools } from "../../api/queries/tools.ts";
-import { wholeList } from "../../api/queries/use-list.ts";
+import { wholeList } from "../../api/use-list.ts";
 import { matchScore } from "../../lib/match.ts";
 import { ListView } from "../../parts/list-view.tsx";
 import { LEVELS, ToolLevelBadge } from "../../parts/tool-level.tsx";
