@@ -1,6 +1,6 @@
 // Measures how many webhooks are accepted a second, what one large body costs, and what 100 webhooks a second cost 100
-// chats a second. Usage: bun bench/workflows/intake.ts [--only rate,large,chats] [--embedded] [--seconds 30] [--senders 64]
-// [--rounds 3]. Chats need a C compiler.
+// chats a second. Usage: bun bench/workflows/intake.ts [--only rate,large,chats] [--embedded] [--seconds 30]
+// [--senders 64] [--rounds 3]. Chats need a C compiler.
 import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
