@@ -5,9 +5,9 @@ import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createEgress } from "../../../src/lib/egress/egress.ts";
-import { createToolServerClient } from "../../../src/tools/servers/client/create-tool-server-client.ts";
-import type { ToolServerLink } from "../../../src/tools/servers/client/tool-server-client.ts";
+import { createEgress } from "../../../../src/lib/egress/egress.ts";
+import { createToolServerClient } from "../../../../src/tools/servers/client/create-tool-server-client.ts";
+import type { ToolServerLink } from "../../../../src/tools/servers/client/tool-server-client.ts";
 
 /** The libraries that most tool servers are built with, in the ways in which they are used. */
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;

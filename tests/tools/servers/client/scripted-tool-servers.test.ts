@@ -1,12 +1,15 @@
 import { getEventListeners } from "node:events";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { ToolServerRequest } from "../../../simulator/tool-server/tool-server.ts";
-import { createEgress } from "../../../src/lib/egress/egress.ts";
-import type { JsonObject } from "../../../src/lib/json/json.ts";
-import { createToolServerClient } from "../../../src/tools/servers/client/create-tool-server-client.ts";
-import type { ToolServerLink } from "../../../src/tools/servers/client/tool-server-client.ts";
-import { ToolServerFailure } from "../../../src/tools/servers/client/tool-server-failure.ts";
-import { startToolServer, type TestToolServer } from "../../support/servers/start-tool-server.ts";
+import type { ToolServerRequest } from "../../../../simulator/tool-server/tool-server.ts";
+import { createEgress } from "../../../../src/lib/egress/egress.ts";
+import type { JsonObject } from "../../../../src/lib/json/json.ts";
+import { createToolServerClient } from "../../../../src/tools/servers/client/create-tool-server-client.ts";
+import type { ToolServerLink } from "../../../../src/tools/servers/client/tool-server-client.ts";
+import { ToolServerFailure } from "../../../../src/tools/servers/client/tool-server-failure.ts";
+import {
+  startToolServer,
+  type TestToolServer,
+} from "../../../support/servers/start-tool-server.ts";
 
 const MODES = ["modern", "json", "streams", "sessions"] as const;
 

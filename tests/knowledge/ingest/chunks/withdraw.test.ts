@@ -1,14 +1,17 @@
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { withTransaction } from "../../../src/db/context.ts";
-import { fileBatches, files, vectorStores } from "../../../src/db/tables/knowledge.ts";
-import { removeFilesFromAllStores } from "../../../src/knowledge/ingest/chunks/remove-chunks.ts";
-import { cancelIngestion, enqueueIngestion } from "../../../src/knowledge/ingest/ingestion-jobs.ts";
+import { withTransaction } from "../../../../src/db/context.ts";
+import { fileBatches, files, vectorStores } from "../../../../src/db/tables/knowledge.ts";
+import { removeFilesFromAllStores } from "../../../../src/knowledge/ingest/chunks/remove-chunks.ts";
+import {
+  cancelIngestion,
+  enqueueIngestion,
+} from "../../../../src/knowledge/ingest/ingestion-jobs.ts";
 import {
   type IngestStage,
   longText,
   openIngestStage,
-} from "../../support/stages/knowledge/ingest-stage.ts";
+} from "../../../support/stages/knowledge/ingest-stage.ts";
 
 const WAIT = { timeout: 60_000, interval: 20 };
 let stage: IngestStage;

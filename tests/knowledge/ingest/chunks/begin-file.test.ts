@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { chunks } from "../../../src/db/tables/knowledge.ts";
-import { beginFile } from "../../../src/knowledge/ingest/chunks/store-chunks.ts";
-import { readTarget } from "../../../src/knowledge/ingest/ingestion-target.ts";
-import { ClaimLost } from "../../../src/queue/topic.ts";
-import { type IngestStage, openIngestStage } from "../../support/stages/knowledge/ingest-stage.ts";
-import { chunkRow } from "../../support/stages/knowledge/store-stage.ts";
+import { chunks } from "../../../../src/db/tables/knowledge.ts";
+import { beginFile } from "../../../../src/knowledge/ingest/chunks/store-chunks.ts";
+import { readTarget } from "../../../../src/knowledge/ingest/ingestion-target.ts";
+import { ClaimLost } from "../../../../src/queue/topic.ts";
+import {
+  type IngestStage,
+  openIngestStage,
+} from "../../../support/stages/knowledge/ingest-stage.ts";
+import { chunkRow } from "../../../support/stages/knowledge/store-stage.ts";
 
 let stage: IngestStage;
 

@@ -1,11 +1,11 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createEgress, type EgressOptions } from "../../../src/lib/egress/egress.ts";
-import type { JsonObject, JsonValue } from "../../../src/lib/json/json.ts";
-import { createToolServerClient } from "../../../src/tools/servers/client/create-tool-server-client.ts";
-import type { ToolServerLink } from "../../../src/tools/servers/client/tool-server-client.ts";
-import { ToolServerFailure } from "../../../src/tools/servers/client/tool-server-failure.ts";
+import { createEgress, type EgressOptions } from "../../../../src/lib/egress/egress.ts";
+import type { JsonObject, JsonValue } from "../../../../src/lib/json/json.ts";
+import { createToolServerClient } from "../../../../src/tools/servers/client/create-tool-server-client.ts";
+import type { ToolServerLink } from "../../../../src/tools/servers/client/tool-server-client.ts";
+import { ToolServerFailure } from "../../../../src/tools/servers/client/tool-server-failure.ts";
 
 /** What a tool server answers to a method; undefined: as an older server that works. */
 interface Given {
