@@ -4,15 +4,15 @@ import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Counters } from "./load/counters.ts";
-import { buildTools, loadRequests, loadStreams } from "./load/load-tools.ts";
 import {
   createDatabase,
   startGateway,
   startTargets,
   type Target,
   type Targets,
-} from "./targets.ts";
+} from "./comparison/targets.ts";
+import type { Counters } from "./load/counters.ts";
+import { buildTools, loadRequests, loadStreams } from "./load/load-tools.ts";
 
 const LOGS = "bench/results";
 const POLL_MS = 20;

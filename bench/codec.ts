@@ -4,7 +4,7 @@ import { chatCompletionsServer } from "../src/codecs/chat-completions/server.ts"
 import type { ServerCodec, StreamEncoder } from "../src/codecs/codec.ts";
 import { messagesServer } from "../src/codecs/messages/server.ts";
 import { responsesServer } from "../src/codecs/responses/server.ts";
-import type { ChatEvent } from "../src/core/chat-event.ts";
+import type { ChatEvent } from "../src/core/chat/chat-event.ts";
 
 const TOKENS = 128;
 const MAX_EVENT_BYTES = 1024 * 1024;

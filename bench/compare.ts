@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { median } from "./comparison/report.ts";
+import { createDatabase, startGateway, startTargets, type Target } from "./comparison/targets.ts";
 import { buildTools, loadRequests, loadStreams } from "./load/load-tools.ts";
-import { median } from "./report.ts";
-import { createDatabase, startGateway, startTargets, type Target } from "./targets.ts";
 
 const LOGS = "bench/results";
 const SETTLE_MS = 2_000;

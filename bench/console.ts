@@ -1,13 +1,13 @@
 // Measures the console in a browser: first paint, a streamed answer, open tabs, and what moves.
 // usage: bun bench/console.ts [--only paint,stream,whole,tabs,beside,live] [--seconds 60] [--check], or node --import tsx
 import { parseArgs } from "node:util";
+import { type Goal, printGoals } from "./comparison/goals.ts";
 import { measureBesideTabs } from "./console/beside-tabs.ts";
 import { openConsoleBench } from "./console/console-bench.ts";
 import { measureFirstPaint } from "./console/first-paint.ts";
 import { measureLive } from "./console/live.ts";
 import { measureStream, measureWholeAnswers } from "./console/stream-chat.ts";
 import { measureTabs } from "./console/tabs.ts";
-import { type Goal, printGoals } from "./goals.ts";
 import { buildTools } from "./load/load-tools.ts";
 
 const { values: options } = parseArgs({

@@ -13,7 +13,7 @@ import { migrate } from "../src/db/migrate.ts";
 import { openPostgres } from "../src/db/open-postgres.ts";
 import { createLog } from "../src/lib/log.ts";
 import { type DatasetStage, openDatasetStage } from "../tests/data/datasets/dataset-stage.ts";
-import { startPostgresCluster } from "../tests/support/servers/postgres-cluster.ts";
+import { startPostgresCluster } from "../tests/support/servers/databases/postgres-cluster.ts";
 
 const ROWS = process.argv.includes("--quick") ? 100_000 : 1_000_000;
 const BATCH = 1_000;

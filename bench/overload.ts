@@ -1,9 +1,9 @@
 // Measures the gateway's answers under five times its peak load, and its health check's latency meanwhile.
 // usage: bun bench/overload.ts [--embedded] [--seconds 6] [--check]
 import { parseArgs } from "node:util";
+import { startTargets, type Target } from "./comparison/targets.ts";
 import { buildTools, loadRequests, type RequestLoad } from "./load/load-tools.ts";
-import { startTargets, type Target } from "./targets.ts";
-import { watchHealth } from "./watch-health.ts";
+import { watchHealth } from "./load/watch-health.ts";
 
 const RESULTS = "bench/results";
 const PEAK_CONNECTIONS = [16, 32, 64, 128];

@@ -5,13 +5,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { startPostgresCluster } from "../tests/support/servers/postgres-cluster.ts";
+import { startPostgresCluster } from "../tests/support/servers/databases/postgres-cluster.ts";
 import { startRedisServer } from "../tests/support/servers/redis-server.ts";
-import { type Goal, printGoals } from "./goals.ts";
+import { type Goal, printGoals } from "./comparison/goals.ts";
+import { median } from "./comparison/report.ts";
+import { startGateway, type Target } from "./comparison/targets.ts";
 import { buildTools, loadRequests } from "./load/load-tools.ts";
 import { startMeasured } from "./load/measured-process.ts";
-import { median } from "./report.ts";
-import { startGateway, type Target } from "./targets.ts";
 
 const LOGS = "bench/results";
 /** Of one core. */

@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { BUN_SETTINGS } from "../scripts/task/bun-settings.mjs";
 import { bundleProgram } from "../scripts/task/bundle-program.mjs";
-import { startPostgresCluster } from "../tests/support/servers/postgres-cluster.ts";
-import { atMost, type Goal, printGoals } from "./goals.ts";
+import { startPostgresCluster } from "../tests/support/servers/databases/postgres-cluster.ts";
+import { atMost, type Goal, printGoals } from "./comparison/goals.ts";
+import { median } from "./comparison/report.ts";
+import { createDatabase } from "./comparison/targets.ts";
 import { buildTools } from "./load/load-tools.ts";
 import { startMeasured } from "./load/measured-process.ts";
-import { median } from "./report.ts";
-import { createDatabase } from "./targets.ts";
 
 const LOGS = "bench/results";
 const RUNTIMES = {

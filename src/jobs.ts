@@ -1,5 +1,5 @@
 import type { Deps } from "./deps.ts";
-import { repeat } from "./lib/repeat.ts";
+import { repeat } from "./lib/time/repeat.ts";
 
 /**
  * Runs the background jobs of all parts until they are stopped. A failed job is logged and runs again at its next time;

@@ -12,13 +12,13 @@ import { serve } from "./http/server/serve.ts";
 import type { ServeOptions, Server } from "./http/server/server.ts";
 import { createStartingAnswer } from "./http/server/while-starting.ts";
 import { startJobs } from "./jobs.ts";
+import { makeFolder } from "./lib/folders/make-folder.ts";
+import { StartRefusal } from "./lib/folders/start-refusal.ts";
 import { createLog, type Log } from "./lib/log.ts";
-import { makeFolder } from "./lib/make-folder.ts";
 import { endOnFaults } from "./lib/process/end-on-faults.ts";
 import { type LogOutput, openLogOutput } from "./lib/process/log-output.ts";
-import { repeat } from "./lib/repeat.ts";
-import { StartRefusal } from "./lib/start-refusal.ts";
-import { within } from "./lib/within.ts";
+import { repeat } from "./lib/time/repeat.ts";
+import { within } from "./lib/time/within.ts";
 
 /** A connection without a call in progress is closed after this time without a byte. */
 const QUIET_CONNECTION_SECONDS = 30;

@@ -1,6 +1,6 @@
-import { atMost, type Goal } from "../goals.ts";
+import { atMost, type Goal } from "../comparison/goals.ts";
+import { median } from "../comparison/report.ts";
 import { loadRequests } from "../load/load-tools.ts";
-import { median } from "../report.ts";
 import type { ConsoleBench } from "./console-bench.ts";
 import { TAB_PAGES, TABS } from "./tabs.ts";
 

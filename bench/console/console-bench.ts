@@ -7,9 +7,9 @@ import { buildConsole } from "../../tests/console/support/built-console.ts";
 import { sharedBrowser } from "../../tests/console/support/chromium.ts";
 import { type ConsolePage, openConsolePage } from "../../tests/console/support/console-page.ts";
 import { callHttp, logIn } from "../../tests/support/clients/http-session.ts";
-import { startPostgresCluster } from "../../tests/support/servers/postgres-cluster.ts";
+import { startPostgresCluster } from "../../tests/support/servers/databases/postgres-cluster.ts";
+import { startGateway, type Target } from "../comparison/targets.ts";
 import { startMeasured } from "../load/measured-process.ts";
-import { startGateway, type Target } from "../targets.ts";
 
 const PASSWORD = "bench-0123456789";
 /** The name that the tools of the loads call it by. Its context holds whatever is written here. */

@@ -1,5 +1,5 @@
-import { atMost, type Goal } from "../goals.ts";
-import { median } from "../report.ts";
+import { atMost, type Goal } from "../comparison/goals.ts";
+import { median } from "../comparison/report.ts";
 import { type ConsoleBench, MODEL } from "./console-bench.ts";
 import { writeLongChat } from "./long-texts.ts";
 

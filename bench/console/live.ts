@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { holdAnswers } from "../../tests/console/support/hold-answers.ts";
-import { atMost, type Goal } from "../goals.ts";
+import { atMost, type Goal } from "../comparison/goals.ts";
 import type { ConsoleBench, Json } from "./console-bench.ts";
 
 const ROUNDS = 5;

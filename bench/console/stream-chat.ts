@@ -1,5 +1,5 @@
 import type { ConsolePage } from "../../tests/console/support/console-page.ts";
-import { atMost, type Goal } from "../goals.ts";
+import { atMost, type Goal } from "../comparison/goals.ts";
 import { type ConsoleBench, MODEL } from "./console-bench.ts";
 import { type LongText, writeLongChat, writeLongText } from "./long-texts.ts";
 import { type AnswerFigures, watchAnswer } from "./watch-answer.ts";

@@ -1,6 +1,6 @@
 import type { ConsolePage } from "../../tests/console/support/console-page.ts";
 import { scrapeMetrics, sumOf } from "../../tests/support/clients/scrape-metrics.ts";
-import { atMost, type Goal } from "../goals.ts";
+import { atMost, type Goal } from "../comparison/goals.ts";
 import { cpuSeconds } from "../load/measured-process.ts";
 import type { ConsoleBench } from "./console-bench.ts";
 

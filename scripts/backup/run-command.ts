@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { ServiceError } from "../../src/core/service-error.ts";
 import { toDatabaseError } from "../../src/db/database-error.ts";
+import { StartRefusal } from "../../src/lib/folders/start-refusal.ts";
 import { createLog, type Log } from "../../src/lib/log.ts";
-import { StartRefusal } from "../../src/lib/start-refusal.ts";
 import { CommandError } from "../../src/operations/command-error.ts";
 
 const DONE = 0;

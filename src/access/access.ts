@@ -1,8 +1,8 @@
 import type { Database } from "../db/database.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import type { HashCredential } from "./hash-credential.ts";
-import type { InLoginTurn } from "./sessions/login-turns.ts";
-import type { Passwords } from "./sessions/passwords.ts";
+import type { InLoginTurn } from "./sessions/login/login-turns.ts";
+import type { Passwords } from "./sessions/passwords/passwords.ts";
 
 export interface CredentialHashes {
   readonly hashApiKey: HashCredential;

@@ -1,4 +1,4 @@
-import type { AnyCaller, Caller, SessionCaller } from "../core/caller.ts";
+import type { AnyCaller, Caller, SessionCaller } from "../core/callers/caller.ts";
 
 /** The origin of a request. */
 export interface Origin {

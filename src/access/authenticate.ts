@@ -6,9 +6,9 @@ import type {
   KeyCaller,
   ServiceTokenCaller,
   SessionCaller,
-} from "../core/caller.ts";
+} from "../core/callers/caller.ts";
+import type { ServiceScope } from "../core/callers/service-scope.ts";
 import { ServiceError } from "../core/service-error.ts";
-import type { ServiceScope } from "../core/service-scope.ts";
 import { isUsableBiKey, type KnownBiKey, unusableBiKey } from "./bi-keys/known/known-bi-key.ts";
 import type { KnownBiKeys } from "./bi-keys/known/known-bi-keys.ts";
 import { type ApiKey, isUsable } from "./keys/known/api-key.ts";

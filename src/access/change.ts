@@ -1,7 +1,7 @@
 import { type Db, withTransaction } from "../db/context.ts";
 import { type ChangeCounter, nextChange } from "../db/next-change.ts";
 import { repeatConflict } from "../db/repeat-conflict.ts";
-import type { JsonObject } from "../lib/json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import type { Access } from "./access.ts";
 import type { AnyActor } from "./actor.ts";
 import { type AuditEntry, recordAudit } from "./audit/record-audit.ts";

@@ -1,5 +1,5 @@
 import { and, eq, gt } from "drizzle-orm";
-import type { KeyCaller, Role, ServiceTokenCaller, SessionCaller } from "../core/caller.ts";
+import type { KeyCaller, Role, ServiceTokenCaller, SessionCaller } from "../core/callers/caller.ts";
 import { ServiceError } from "../core/service-error.ts";
 import type { Db } from "../db/context.ts";
 import { apiKeys } from "../db/tables/api-keys.ts";

@@ -11,8 +11,8 @@ import type { HashCredential } from "./hash-credential.ts";
 import { newApiKeyText, provideApiKey } from "./keys/create-api-key.ts";
 import { createBootstrapKey } from "./keys/create-bootstrap-key.ts";
 import { replaceDevKey } from "./keys/replace-dev-key.ts";
-import { hashPassword } from "./sessions/hash-password.ts";
-import { newPassword } from "./sessions/new-password.ts";
+import { hashPassword } from "./sessions/passwords/hash-password.ts";
+import { newPassword } from "./sessions/passwords/new-password.ts";
 
 const ADMIN_NAME = "admin";
 

@@ -6,7 +6,7 @@ import type { Ask, Database } from "../db/database.ts";
 import { type ChangeCounter, readChange } from "../db/next-change.ts";
 import { shareRuns } from "../lib/concurrency.ts";
 import { causeOf, type Log } from "../lib/log.ts";
-import { repeat } from "../lib/repeat.ts";
+import { repeat } from "../lib/time/repeat.ts";
 import type { HashCredential } from "./hash-credential.ts";
 
 /** The pause between two checks for changes by other replicas. */

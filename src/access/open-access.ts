@@ -1,6 +1,6 @@
 import { count } from "drizzle-orm";
 import { isOpenToEverybody } from "../config/sign-in-settings.ts";
-import type { CurrentCaller } from "../core/caller.ts";
+import type { CurrentCaller } from "../core/callers/caller.ts";
 import { byLabel } from "../core/metric.ts";
 import type { Part } from "../core/part.ts";
 import type { Base } from "../db/base.ts";
@@ -17,8 +17,8 @@ import { createFindKeyCaller, type FindKeyCaller } from "./keys/find-key-caller.
 import { openApiKeys } from "./keys/known/api-keys.ts";
 import type { Secret } from "./secret.ts";
 import { openServiceTokens } from "./service-tokens/known-tokens.ts";
-import { createLoginTurns } from "./sessions/login-turns.ts";
-import { createPasswords } from "./sessions/passwords.ts";
+import { createLoginTurns } from "./sessions/login/login-turns.ts";
+import { createPasswords } from "./sessions/passwords/passwords.ts";
 import { openSessions } from "./sessions/sessions.ts";
 import { type OpenSignIn, openSignIn } from "./sign-in/open-sign-in.ts";
 

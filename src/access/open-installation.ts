@@ -1,8 +1,8 @@
 import type { Base } from "../db/base.ts";
 import type { Database } from "../db/database.ts";
 import { installation } from "../db/tables/installation.ts";
-import type { Clock } from "../lib/clock.ts";
-import { inFolderOf, StartRefusal } from "../lib/start-refusal.ts";
+import { inFolderOf, StartRefusal } from "../lib/folders/start-refusal.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import { openSecret, type Secret } from "./secret.ts";
 
 export interface Installation {

@@ -1,4 +1,4 @@
-import type { AnyCaller } from "../core/caller.ts";
+import type { AnyCaller } from "../core/callers/caller.ts";
 import { ServiceError } from "../core/service-error.ts";
 
 /**

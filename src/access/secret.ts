@@ -2,9 +2,9 @@ import { hkdfSync } from "node:crypto";
 import { link, open, readFile, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Settings } from "../config/settings.ts";
+import { makeFolder } from "../lib/folders/make-folder.ts";
+import { StartRefusal } from "../lib/folders/start-refusal.ts";
 import { randomBase62 } from "../lib/id.ts";
-import { makeFolder } from "../lib/make-folder.ts";
-import { StartRefusal } from "../lib/start-refusal.ts";
 
 /** Each use of the secret has a derived key of its own, so that one reveals nothing about another. */
 type SecretPurpose =

@@ -1,5 +1,5 @@
-import type { ChatEvents } from "../core/chat-event.ts";
-import type { ChatRequest } from "../core/chat-request.ts";
+import type { ChatEvents } from "../core/chat/chat-event.ts";
+import type { ChatRequest } from "../core/chat/chat-request.ts";
 import type { CallTrace } from "../lib/call-trace.ts";
 import type { CancelSignal } from "../lib/cancellation.ts";
 

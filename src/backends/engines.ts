@@ -1,5 +1,5 @@
 import { ServiceError } from "../core/service-error.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import type { ModelCatalog } from "./models/model-catalog.ts";
 import type { ReplicaClient } from "./replicas/replica-client.ts";
 import type { UpstreamFigures } from "./upstream/upstream-figures.ts";

@@ -1,5 +1,5 @@
 import type { ClientCodec } from "../codecs/codec.ts";
-import type { ChatEvent, ChatEvents } from "../core/chat-event.ts";
+import type { ChatEvent, ChatEvents } from "../core/chat/chat-event.ts";
 import { ServiceError } from "../core/service-error.ts";
 import { nextOf, type ReceivingSource, type Taker } from "../lib/receive.ts";
 import { concealError } from "./upstream/conceal.ts";

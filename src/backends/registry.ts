@@ -1,8 +1,8 @@
 import type { Settings } from "../config/settings.ts";
-import type { Clock } from "../lib/clock.ts";
 import { createEgress } from "../lib/egress/egress.ts";
 import { createHttpClient } from "../lib/http/create-http-client.ts";
 import type { Log } from "../lib/log.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import type { Backend } from "./backend.ts";
 import { type Engine, listEngines } from "./engines.ts";
 import { createFetchImage } from "./images/fetch-image.ts";

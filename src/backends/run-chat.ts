@@ -1,5 +1,5 @@
 import type { ClientCodec } from "../codecs/codec.ts";
-import type { ChatRequest } from "../core/chat-request.ts";
+import type { ChatRequest } from "../core/chat/chat-request.ts";
 import type { ContextOverflow } from "../core/context-overflow.ts";
 import type { Backend, CallContext, CallOptions, Model } from "./backend.ts";
 import { readChatAnswer } from "./read-chat-answer.ts";

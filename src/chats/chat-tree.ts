@@ -1,4 +1,4 @@
-import { type Path, shownName } from "../lib/value-faults.ts";
+import { type Path, shownName } from "../lib/json/value-faults.ts";
 
 /** What the rules of a chat's tree look at; its fields were checked before. */
 export interface ChatTree {

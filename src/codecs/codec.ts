@@ -1,9 +1,9 @@
-import type { CallerMemory } from "../core/caller-memory.ts";
-import type { ChatAnswer } from "../core/chat-answer.ts";
-import type { ChatEvent } from "../core/chat-event.ts";
-import type { ChatRequest } from "../core/chat-request.ts";
+import type { CallerMemory } from "../core/callers/caller-memory.ts";
+import type { ChatAnswer } from "../core/chat/chat-answer.ts";
+import type { ChatEvent } from "../core/chat/chat-event.ts";
+import type { ChatRequest } from "../core/chat/chat-request.ts";
 import type { ServiceError } from "../core/service-error.ts";
-import type { JsonObject } from "../lib/json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import type { ClientNames } from "./shared/client-names.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { relative, resolve, sep } from "node:path";
 import type { z } from "zod";
-import { StartRefusal } from "../lib/start-refusal.ts";
+import { StartRefusal } from "../lib/folders/start-refusal.ts";
 import { databaseFolder, filesFolder, journalsFolder } from "./folders.ts";
 import { type Settings, settingsSchema } from "./settings.ts";
 import { incompleteSignIn } from "./sign-in-settings.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../lib/json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 
 /** A text, or the tokens of one. */
 export type EmbeddingInput = string | readonly number[];

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../lib/json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import type { ContextOverflow } from "./context-overflow.ts";
 import type { LimitStatus } from "./limit-status.ts";
 

@@ -1,10 +1,10 @@
 import { BI_KEY_LIMITS } from "../access/bi-keys/bi-keys.ts";
 import { BI_KEY, isUsableBiKey, type KnownBiKey } from "../access/bi-keys/known/known-bi-key.ts";
 import type { KnownBiKeys } from "../access/bi-keys/known/known-bi-keys.ts";
-import type { DataCaller, SessionCaller } from "../core/caller.ts";
+import type { DataCaller, SessionCaller } from "../core/callers/caller.ts";
 import { ServiceError } from "../core/service-error.ts";
-import type { Clock } from "../lib/clock.ts";
 import { causeOf, type Log } from "../lib/log.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import type { Admission, AdmissionRefusal, Principal, UpstreamLogin } from "./principal.ts";
 import type { SchemaView as View } from "./views/data-view.ts";
 

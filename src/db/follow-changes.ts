@@ -1,6 +1,6 @@
 import { shareRuns } from "../lib/concurrency.ts";
 import { causeOf, type Log } from "../lib/log.ts";
-import { repeat } from "../lib/repeat.ts";
+import { repeat } from "../lib/time/repeat.ts";
 import type { Ask, Database } from "./database.ts";
 import { type ChangeCounter, readChange } from "./next-change.ts";
 

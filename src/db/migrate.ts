@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { sql } from "drizzle-orm";
 import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator";
-import { StartRefusal } from "../lib/start-refusal.ts";
+import { StartRefusal } from "../lib/folders/start-refusal.ts";
 import { type Db, withTransaction } from "./context.ts";
 import type { Database } from "./database.ts";
 import { toDatabaseError } from "./database-error.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Settings } from "../config/settings.ts";
+import { StartRefusal } from "../lib/folders/start-refusal.ts";
 import type { Log } from "../lib/log.ts";
-import { StartRefusal } from "../lib/start-refusal.ts";
 import { connect } from "./connect.ts";
 import type { Database } from "./database.ts";
 import { type DatabaseError, isUnavailable, toDatabaseError } from "./database-error.ts";

@@ -1,8 +1,8 @@
 import type { Settings } from "../config/settings.ts";
 import { type Metric, single } from "../core/metric.ts";
 import type { Part } from "../core/part.ts";
+import { inFolderOf } from "../lib/folders/start-refusal.ts";
 import type { Log } from "../lib/log.ts";
-import { inFolderOf } from "../lib/start-refusal.ts";
 import type { Database } from "./database.ts";
 import { tendTables } from "./embedded/tend-tables.ts";
 import { openReplicaGuard, type ReplicaGuard } from "./locks/replica-guard.ts";

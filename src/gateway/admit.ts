@@ -1,7 +1,7 @@
 import { estimateInputTokens } from "../backends/rules/estimate-input-tokens.ts";
 import { wantedOutputTokens } from "../backends/rules/fit-output.ts";
-import { type Caller, NO_LIMITS } from "../core/caller.ts";
-import type { ChatRequest } from "../core/chat-request.ts";
+import { type Caller, NO_LIMITS } from "../core/callers/caller.ts";
+import type { ChatRequest } from "../core/chat/chat-request.ts";
 import { type ErrorCode, ServiceError } from "../core/service-error.ts";
 import { hasTokenLimit } from "../limits/judge.ts";
 import type { Admission, LimitedCall, LimitedSubject } from "../limits/limits.ts";

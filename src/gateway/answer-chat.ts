@@ -1,16 +1,16 @@
-import type { ChatEvents } from "../core/chat-event.ts";
-import type { ChatRequest } from "../core/chat-request.ts";
+import type { ChatEvents } from "../core/chat/chat-event.ts";
+import type { ChatRequest } from "../core/chat/chat-request.ts";
 import type { LimitStatus } from "../core/limit-status.ts";
 import { ServiceError } from "../core/service-error.ts";
 import { shownName } from "../knowledge/assistants/assistant-index.ts";
 import { admitChat } from "./admit.ts";
 import { askModel } from "./ask-model.ts";
 import { prepareRun } from "./assistant/prepare-run.ts";
-import { CallMeter } from "./call-meter.ts";
 import type { Answering } from "./chat-call.ts";
 import { checkContent } from "./fit/check-content.ts";
 import type { ClientCall, Gateway } from "./gateway.ts";
-import { meterCall, meterRounds } from "./meter.ts";
+import { CallMeter } from "./meter/call-meter.ts";
+import { meterCall, meterRounds } from "./meter/meter.ts";
 import { type ChatTarget, resolveTarget } from "./resolve-target.ts";
 import { runAssistant } from "./run-assistant.ts";
 

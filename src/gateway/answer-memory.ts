@@ -1,9 +1,9 @@
 import type { Settings } from "../config/settings.ts";
-import type { Caller } from "../core/caller.ts";
-import type { CallerMemory } from "../core/caller-memory.ts";
+import type { Caller } from "../core/callers/caller.ts";
+import type { CallerMemory } from "../core/callers/caller-memory.ts";
 import { ServiceError } from "../core/service-error.ts";
 import { BoundedMemory } from "../lib/bounded-memory.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Clock } from "../lib/time/clock.ts";
 
 /**
  * Answers that clients may refer to in later calls. It exists only in this process: nothing is written, and a restart

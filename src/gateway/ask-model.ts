@@ -1,6 +1,6 @@
 import { estimateInputTokens } from "../backends/rules/estimate-input-tokens.ts";
 import { fitOutput } from "../backends/rules/fit-output.ts";
-import type { ChatEvents } from "../core/chat-event.ts";
+import type { ChatEvents } from "../core/chat/chat-event.ts";
 import { reserveRound } from "./admit.ts";
 import { type ChatCall, callOptions, type Round, withBudget } from "./chat-call.ts";
 import { fallBack } from "./fall-back.ts";

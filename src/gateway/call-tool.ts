@@ -1,14 +1,14 @@
 import type { LimitStatus } from "../core/limit-status.ts";
 import type { Assistant } from "../knowledge/assistants/assistant.ts";
 import { toAbortSignal } from "../lib/cancellation.ts";
-import type { JsonObject } from "../lib/json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import { runTool } from "../tools/run-tool.ts";
 import type { Tool, ToolResult } from "../tools/tool.ts";
 import { admitCall } from "./admit.ts";
 import { type AssistantServices, toolLimitsOf } from "./assistant/assistant-services.ts";
-import { CallMeter, type MeteringGateway } from "./call-meter.ts";
 import { type ClientCall, type Gateway, originOf } from "./gateway.ts";
-import { meterWhole } from "./meter.ts";
+import { CallMeter, type MeteringGateway } from "./meter/call-meter.ts";
+import { meterWhole } from "./meter/meter.ts";
 
 /** The part of the gateway that calls of tools need. */
 export interface ToolGateway extends MeteringGateway, Pick<Gateway, "refusals"> {

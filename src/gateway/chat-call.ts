@@ -1,8 +1,8 @@
 import type { Target } from "../backends/models/model-catalog.ts";
 import type { FitOptions } from "../backends/rules/fit-output.ts";
-import type { ChatRequest } from "../core/chat-request.ts";
-import type { CallMeter } from "./call-meter.ts";
+import type { ChatRequest } from "../core/chat/chat-request.ts";
 import type { ClientCall, Gateway, Reservation, TokenBudget } from "./gateway.ts";
+import type { CallMeter } from "./meter/call-meter.ts";
 
 const NONE: readonly string[] = [];
 

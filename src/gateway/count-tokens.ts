@@ -1,5 +1,5 @@
 import { estimateInputTokens } from "../backends/rules/estimate-input-tokens.ts";
-import type { ChatRequest } from "../core/chat-request.ts";
+import type { ChatRequest } from "../core/chat/chat-request.ts";
 import { prepareRun } from "./assistant/prepare-run.ts";
 import type { ClientCall, Gateway } from "./gateway.ts";
 import { resolveTarget } from "./resolve-target.ts";

@@ -3,9 +3,9 @@ import type { EmbeddingAnswer, EmbeddingInput, EmbeddingRequest } from "../core/
 import { estimateTokens } from "../core/estimate-tokens.ts";
 import type { LimitStatus } from "../core/limit-status.ts";
 import { admitCall, refuseBoundKey } from "./admit.ts";
-import { CallMeter, type MeteringGateway } from "./call-meter.ts";
 import type { ClientCall } from "./gateway.ts";
-import { meterWhole } from "./meter.ts";
+import { CallMeter, type MeteringGateway } from "./meter/call-meter.ts";
+import { meterWhole } from "./meter/meter.ts";
 
 /** The part of the gateway that embeddings need. */
 export interface EmbeddingGateway extends MeteringGateway {

@@ -1,8 +1,8 @@
 import type { Target } from "../backends/models/model-catalog.ts";
-import type { ChatMessage, ChatRequest } from "../core/chat-request.ts";
+import type { ChatMessage, ChatRequest } from "../core/chat/chat-request.ts";
 import type { ServiceError } from "../core/service-error.ts";
-import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
+import type { Clock } from "../lib/time/clock.ts";
 
 /** Reports servers that fail calls to the operator, even when a fallback hides the failure from the client. */
 export interface FailureLog {

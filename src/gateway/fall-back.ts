@@ -1,6 +1,6 @@
 import type { Target } from "../backends/models/model-catalog.ts";
 import { type FittedRequest, fitOutput } from "../backends/rules/fit-output.ts";
-import type { ChatEvents } from "../core/chat-event.ts";
+import type { ChatEvents } from "../core/chat/chat-event.ts";
 import { type ErrorCode, ServiceError } from "../core/service-error.ts";
 import { type ChatCall, callOptions, fitOptions, type Round, withBudget } from "./chat-call.ts";
 import { boundInputTokens } from "./fit/bound-input-tokens.ts";

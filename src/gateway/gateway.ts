@@ -1,16 +1,16 @@
 import type { Origin } from "../access/actor.ts";
 import type { ModelCatalog } from "../backends/models/model-catalog.ts";
-import type { Caller } from "../core/caller.ts";
+import type { Caller } from "../core/callers/caller.ts";
 import type { Channel } from "../core/channel.ts";
 import type { CallTrace } from "../lib/call-trace.ts";
 import type { CancelSignal } from "../lib/cancellation.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import type { Admission, Limits } from "../limits/limits.ts";
 import type { LimitRefusals } from "../usage/sums/limit-refusals.ts";
 import type { UsageJournal, UsageRecord } from "../usage/usage-record.ts";
 import type { AssistantServices } from "./assistant/assistant-services.ts";
-import type { CallFigures } from "./call-figures.ts";
 import type { FailureLog } from "./failure-log.ts";
+import type { CallFigures } from "./meter/call-figures.ts";
 
 /** The parts of the other areas that the pipeline needs. */
 export interface Gateway {

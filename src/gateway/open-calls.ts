@@ -1,6 +1,6 @@
 import { ServiceError } from "../core/service-error.ts";
 import { Cancellation } from "../lib/cancellation.ts";
-import { type TimeWatcher, unwatchTime, watchTimeBy } from "../lib/watch-time.ts";
+import { type TimeWatcher, unwatchTime, watchTimeBy } from "../lib/time/watch-time.ts";
 import { BodiesInHand, type BodyKind } from "./overload/bodies-in-hand.ts";
 
 const ONCE = { once: true } as const;

@@ -8,11 +8,11 @@ import type { LimitRefusals } from "../usage/sums/limit-refusals.ts";
 import type { UsageJournal } from "../usage/usage-record.ts";
 import { type AnswerGateway, openAnswerMemory } from "./answer-memory.ts";
 import type { AssistantServices } from "./assistant/assistant-services.ts";
-import { type ChannelFigures, createCallFigures } from "./call-figures.ts";
 import type { ToolGateway } from "./call-tool.ts";
 import type { EmbeddingGateway } from "./embed.ts";
 import { createFailureLog } from "./failure-log.ts";
 import type { Gateway } from "./gateway.ts";
+import { type ChannelFigures, createCallFigures } from "./meter/call-figures.ts";
 import { type GatedCalls, openGatedCalls } from "./overload/call-gate.ts";
 import type { TranscriptionGateway } from "./transcribe.ts";
 

@@ -1,6 +1,6 @@
 import type { Target } from "../backends/models/model-catalog.ts";
-import type { Caller } from "../core/caller.ts";
-import type { ChatRequest } from "../core/chat-request.ts";
+import type { Caller } from "../core/callers/caller.ts";
+import type { ChatRequest } from "../core/chat/chat-request.ts";
 import { ServiceError } from "../core/service-error.ts";
 import type { Assistant } from "../knowledge/assistants/assistant.ts";
 import { chooseAssistant } from "../knowledge/assistants/choose-assistant.ts";

@@ -1,6 +1,6 @@
-import type { Caller } from "../core/caller.ts";
-import type { ChatEvent, ChatEvents } from "../core/chat-event.ts";
-import type { ChatMessage, ToolChoice } from "../core/chat-request.ts";
+import type { Caller } from "../core/callers/caller.ts";
+import type { ChatEvent, ChatEvents } from "../core/chat/chat-event.ts";
+import type { ChatMessage, ToolChoice } from "../core/chat/chat-request.ts";
 import { ServiceError } from "../core/service-error.ts";
 import { toAbortSignal } from "../lib/cancellation.ts";
 import { SEARCH_KNOWLEDGE } from "../tools/builtin/search-knowledge.ts";
@@ -16,7 +16,7 @@ import { type CallRunner, type FoundTool, runCalls } from "./assistant/run-calls
 import { TurnReader } from "./assistant/turn-reader.ts";
 import type { Answering, ChatCall, Round } from "./chat-call.ts";
 import { originOf } from "./gateway.ts";
-import { meterRound } from "./meter.ts";
+import { meterRound } from "./meter/meter.ts";
 
 const UNMEASURED = { isUnmeasured: true } as const;
 

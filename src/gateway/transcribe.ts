@@ -1,12 +1,12 @@
 import type { Speech, SpeechAnswer } from "../backends/vendors/speech.ts";
-import type { ChatEvents, Usage } from "../core/chat-event.ts";
+import type { ChatEvents, Usage } from "../core/chat/chat-event.ts";
 import { estimateTokens } from "../core/estimate-tokens.ts";
 import type { LimitStatus } from "../core/limit-status.ts";
 import type { TranscriptionRequest } from "../core/transcription.ts";
 import { admitCall, refuseBoundKey } from "./admit.ts";
-import { CallMeter, type MeteringGateway } from "./call-meter.ts";
 import type { ClientCall } from "./gateway.ts";
-import { meterCall, meterWhole } from "./meter.ts";
+import { CallMeter, type MeteringGateway } from "./meter/call-meter.ts";
+import { meterCall, meterWhole } from "./meter/meter.ts";
 
 /** The part of the gateway that transcription needs. */
 export interface TranscriptionGateway extends MeteringGateway {

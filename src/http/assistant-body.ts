@@ -1,12 +1,12 @@
 import { z } from "@hono/zod-openapi";
 import { invalidValue } from "../codecs/shared/check-request.ts";
-import { EFFORTS, parseEffort } from "../core/effort.ts";
+import { EFFORTS, parseEffort } from "../core/chat/effort.ts";
 import { VECTOR_STORE_ID } from "../core/file-search.ts";
 import { coversName, EVERY_NAME } from "../core/name-patterns.ts";
 import { ServiceError } from "../core/service-error.ts";
 import type { Assistant } from "../knowledge/assistants/assistant.ts";
 import type { AssistantPatch } from "../knowledge/assistants/assistant-record.ts";
-import type { JsonObject } from "../lib/json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import { searchText } from "./fields.ts";
 import { printableName } from "./key-fields.ts";
 

@@ -5,8 +5,8 @@ import { CONSOLE_HEADERS } from "./console/console-headers.ts";
 import { watchBuild } from "./console/current-build.ts";
 import { fileAnswer } from "./console/file-answer.ts";
 import { waitingPage } from "./console/waiting-page.ts";
-import type { RequestContext, RouteDefinition } from "./request/route.ts";
-import { createRouter, type Router } from "./request/router.ts";
+import type { RequestContext, RouteDefinition } from "./request/routes/route.ts";
+import { createRouter, type Router } from "./request/routes/router.ts";
 
 /** Where `scripts/task/build-console.mjs` puts what it builds. */
 const BUILDS = fileURLToPath(new URL("../../dist/console", import.meta.url));

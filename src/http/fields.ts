@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { isStorableText } from "../lib/storable-text.ts";
+import { isStorableText } from "../lib/text/storable-text.ts";
 
 /** Fields that resources share: as clients send them, as queries name them, and as answers show them. */
 

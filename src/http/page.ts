@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { invalidValue, parseRequest } from "../codecs/shared/check-request.ts";
 import { searchText } from "./fields.ts";
-import type { RequestContext } from "./request/route.ts";
+import type { RequestContext } from "./request/routes/route.ts";
 
 const MAX_LIMIT = 1_000;
 const DEFAULT_LIMIT = 50;

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { decodeBase64Text, encodeBase64Text } from "../lib/base64-text.ts";
+import { decodeBase64Text, encodeBase64Text } from "../lib/text/base64-text.ts";
 import type { RunRow, RunWithSteps, StepRow } from "../workflows/records/find-run.ts";
 import { RUN_STATUSES } from "../workflows/runs/run.ts";
 import { count, time } from "./fields.ts";

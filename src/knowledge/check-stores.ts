@@ -1,9 +1,9 @@
 import { and, inArray } from "drizzle-orm";
-import type { Caller } from "../core/caller.ts";
+import type { Caller } from "../core/callers/caller.ts";
 import { ServiceError } from "../core/service-error.ts";
 import type { Database } from "../db/database.ts";
 import { vectorStores } from "../db/tables/knowledge.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import { visibleTo } from "./rights.ts";
 import { refuseExpired } from "./stores/stores.ts";
 

@@ -1,5 +1,5 @@
 import type { Registry } from "../backends/registry.ts";
-import type { Caller } from "../core/caller.ts";
+import type { Caller } from "../core/callers/caller.ts";
 import type { Part } from "../core/part.ts";
 import type { Base } from "../db/base.ts";
 import type { Db } from "../db/context.ts";
@@ -12,8 +12,8 @@ import { type FileConnections, openFileConnections } from "./file-connections.ts
 import { createFileFromPath } from "./files/create-file.ts";
 import type { FileStore } from "./files/files.ts";
 import { openFiles } from "./files/open-files.ts";
+import { openChunkReader } from "./ingest/chunks/read-chunks.ts";
 import { openIngestion } from "./ingest/open-ingestion.ts";
-import { openChunkReader } from "./ingest/read-chunks.ts";
 import { type DocumentText, readText } from "./read-text.ts";
 import { type DocumentSource, openDocumentReader } from "./readers/open-document-reader.ts";
 import { openRetrieval } from "./retrieve/open-retrieval.ts";

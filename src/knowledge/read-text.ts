@@ -1,5 +1,5 @@
 import { ServiceError } from "../core/service-error.ts";
-import { rowLines } from "./ingest/row-lines.ts";
+import { rowLines } from "./ingest/chunks/row-lines.ts";
 import type { DocumentReader, DocumentSource } from "./readers/open-document-reader.ts";
 import { type Block, UnreadableFile } from "./readers/reader.ts";
 

@@ -1,6 +1,6 @@
 import { eq, or, type SQL, sql } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
-import type { AnyCaller, Caller } from "../core/caller.ts";
+import type { AnyCaller, Caller } from "../core/callers/caller.ts";
 import { ServiceError } from "../core/service-error.ts";
 
 /** Who may use a record beside its owner and administrators. */

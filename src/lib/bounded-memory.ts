@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.ts";
+import type { Clock } from "./time/clock.ts";
 
 interface Bounds {
   /** The largest sum of the sizes of all values. */

@@ -1,5 +1,5 @@
 import { type DestinationStream, type Logger, pino } from "pino";
-import { hideAddresses } from "./hide-addresses.ts";
+import { hideAddresses } from "./text/hide-addresses.ts";
 
 const MESSAGE_MAX_LENGTH = 1_000;
 const FRAMES_MAX = 20;

@@ -1,7 +1,7 @@
 import { count, eq } from "drizzle-orm";
 import type { Database } from "../db/database.ts";
 import { users } from "../db/tables/users.ts";
-import type { JsonObject } from "../lib/json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import type { License } from "./license.ts";
 
 /**

@@ -1,5 +1,5 @@
-import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import { raiseSeenTime, type SeenTime } from "./seen-time.ts";
 import type { SeenTimeStore } from "./seen-time-store.ts";
 

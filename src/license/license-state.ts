@@ -1,4 +1,4 @@
-import type { JsonObject } from "../lib/json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import type { Log } from "../lib/log.ts";
 
 /** The license as the health endpoints show it. */

@@ -7,8 +7,8 @@ import { auditLog } from "../db/tables/audit-log.ts";
 import { installation } from "../db/tables/installation.ts";
 import { usageRecords } from "../db/tables/usage.ts";
 import { users } from "../db/tables/users.ts";
+import { makeFolder } from "../lib/folders/make-folder.ts";
 import type { Log } from "../lib/log.ts";
-import { makeFolder } from "../lib/make-folder.ts";
 import type { SeenTimeSeal, StoredTime } from "./seen-time.ts";
 
 /** Stores the known time twice, in the database and under DATA_DIR, so that losing one copy loses nothing. */

@@ -4,7 +4,7 @@ import { change } from "../access/change.ts";
 import { ServiceError } from "../core/service-error.ts";
 import type { Database } from "../db/database.ts";
 import { uploadedLicense } from "../db/tables/license.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import type { License } from "./license.ts";
 import { LicenseRefusal, type LicenseTerms } from "./license-file.ts";
 

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import type { Settings } from "../config/settings.ts";
-import { StartRefusal } from "../lib/start-refusal.ts";
+import { StartRefusal } from "../lib/folders/start-refusal.ts";
 
 /** The key that verifies licenses. */
 export interface VerificationKey {

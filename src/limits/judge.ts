@@ -1,4 +1,4 @@
-import type { KeyLimits } from "../core/caller.ts";
+import type { KeyLimits } from "../core/callers/caller.ts";
 import type { LimitedCall } from "./limits.ts";
 import type { CallUse, KeyUse } from "./report.ts";
 

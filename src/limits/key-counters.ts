@@ -1,4 +1,4 @@
-import type { KeyLimits } from "../core/caller.ts";
+import type { KeyLimits } from "../core/callers/caller.ts";
 import { WINDOW_MS } from "./limits.ts";
 import type { KeyUse } from "./report.ts";
 

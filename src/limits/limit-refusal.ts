@@ -1,4 +1,4 @@
-import type { KeyLimits } from "../core/caller.ts";
+import type { KeyLimits } from "../core/callers/caller.ts";
 import { type ErrorCode, ServiceError } from "../core/service-error.ts";
 import { type Refusal, tokensNeeded } from "./judge.ts";
 import type { LimitedCall } from "./limits.ts";

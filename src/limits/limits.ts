@@ -1,4 +1,4 @@
-import type { KeyLimits } from "../core/caller.ts";
+import type { KeyLimits } from "../core/callers/caller.ts";
 import type { LimitStatus } from "../core/limit-status.ts";
 
 /** A limit on calls holds in every window of 60 seconds, wherever it begins. */

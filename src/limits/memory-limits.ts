@@ -1,9 +1,9 @@
-import type { KeyLimits } from "../core/caller.ts";
+import type { KeyLimits } from "../core/callers/caller.ts";
 import { ServiceError } from "../core/service-error.ts";
 import type { Database } from "../db/database.ts";
-import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
-import { within } from "../lib/within.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import { within } from "../lib/time/within.ts";
 import { LostCalls, RecentCalls } from "./before-start.ts";
 import { extendedCall, findRefusal, grantOutput, type Refusal, tokensLeft } from "./judge.ts";
 import type { KeyCounters, Moment } from "./key-counters.ts";

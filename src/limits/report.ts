@@ -1,4 +1,4 @@
-import type { KeyLimits } from "../core/caller.ts";
+import type { KeyLimits } from "../core/callers/caller.ts";
 import type { LimitMeter, LimitStatus } from "../core/limit-status.ts";
 import { type LimitedCall, type LimitReport, type LimitUse, WINDOW_MS } from "./limits.ts";
 

@@ -1,6 +1,6 @@
 import type { Settings } from "../config/settings.ts";
 import type { Check, Part } from "../core/part.ts";
-import type { JsonObject } from "../lib/json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 
 /** The settings that determine the hints to the operator. */
 type HintSettings = Pick<Settings, "LLM_BACKEND" | "DATABASE_URL">;

@@ -1,7 +1,7 @@
 import type { Settings } from "../config/settings.ts";
-import { type Clock, openTestClock, systemClock } from "../lib/clock.ts";
+import { StartRefusal } from "../lib/folders/start-refusal.ts";
 import type { Log } from "../lib/log.ts";
-import { StartRefusal } from "../lib/start-refusal.ts";
+import { type Clock, openTestClock, systemClock } from "../lib/time/clock.ts";
 
 export interface OpenClock extends Clock {
   /** Milliseconds of a monotonic clock. */

@@ -3,7 +3,7 @@ import type { Db } from "../db/context.ts";
 import { ADVISORY_LOCK } from "../db/locks/advisory-locks.ts";
 import { outboxEvents } from "../db/tables/outbox.ts";
 import { randomBase62 } from "../lib/id.ts";
-import type { JsonObject } from "../lib/json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 
 /**
  * Few enough that a redrive of many keys fits into the server's lock table. Keys that share a bucket only wait for each

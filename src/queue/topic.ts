@@ -1,7 +1,7 @@
 import { ServiceError } from "../core/service-error.ts";
 import type { Db } from "../db/context.ts";
 import { isFromDatabase, toDatabaseError } from "../db/database-error.ts";
-import type { JsonObject } from "../lib/json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 
 /**
  * The topics whose jobs are events: alerts for the operator's address, events that parts of the gateway act on, and

@@ -1,8 +1,8 @@
 import type { Db } from "../db/context.ts";
 import { DatabaseError, toDatabaseError } from "../db/database-error.ts";
-import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
-import { within } from "../lib/within.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import { within } from "../lib/time/within.ts";
 import { retryPauseMs } from "./backoff.ts";
 import { checkpointClaim, claimJobs, confirmClaim, recordOutcome, renewClaims } from "./claims.ts";
 import { countOutcome } from "./figures.ts";

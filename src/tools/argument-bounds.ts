@@ -1,4 +1,4 @@
-import type { JsonObject } from "../lib/json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 
 /** Of the arguments for one call of a tool server. */
 export const MAX_SERVER_BYTES = 256 * 1024;

@@ -1,7 +1,7 @@
 import { Ajv, type Options, type ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { isJsonObject, type JsonObject } from "../lib/json.ts";
-import { isDeeperThan } from "../lib/json-depth.ts";
+import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
+import { isDeeperThan } from "../lib/json/json-depth.ts";
 import { findExcess, MAX_SERVER_BYTES } from "./argument-bounds.ts";
 import { checkTopLevel, type SchemaFault, typeOf } from "./check-top-level.ts";
 import { readCheckedSchema } from "./schema-bounds.ts";

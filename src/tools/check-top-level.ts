@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../lib/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../lib/json/json.ts";
 
 /** What is wrong, in the form in which the validator says it. */
 export interface SchemaFault {

@@ -10,7 +10,7 @@ import { type AuditCall, createCallAudit } from "./audit-calls.ts";
 import { type Connections, openConnections } from "./connections/open-connections.ts";
 import { openFileTools } from "./files/open-file-tools.ts";
 import { createToolRegistry, type ToolRegistry } from "./registry.ts";
-import { createToolServerClient } from "./servers/create-tool-server-client.ts";
+import { createToolServerClient } from "./servers/client/create-tool-server-client.ts";
 import { openToolServers } from "./servers/open-tool-servers.ts";
 import type { ToolServers } from "./servers/tool-servers.ts";
 import { openShell } from "./shell/open-shell.ts";

@@ -1,5 +1,5 @@
 import { ServiceError } from "../core/service-error.ts";
-import type { JsonObject } from "../lib/json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import type { AuditCall, EndAudit } from "./audit-calls.ts";
 import { checkArguments, readArguments } from "./check-arguments.ts";
 import type { Tool, ToolContext, ToolResult } from "./tool.ts";

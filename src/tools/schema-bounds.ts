@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../lib/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../lib/json/json.ts";
 
 /** The part of a schema that is checked here. */
 export interface CheckedSchema {

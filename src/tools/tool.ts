@@ -1,8 +1,8 @@
 import type { Origin } from "../access/actor.ts";
-import type { Caller } from "../core/caller.ts";
+import type { Caller } from "../core/callers/caller.ts";
 import type { Assistant, ToolLevel } from "../knowledge/assistants/assistant.ts";
 import type { Passage } from "../knowledge/retrieve/passage.ts";
-import type { JsonObject, JsonValue } from "../lib/json.ts";
+import type { JsonObject, JsonValue } from "../lib/json/json.ts";
 
 /** Something that a model can do, defined once for chats, `/v1/tools` and `/mcp`. */
 export interface Tool {

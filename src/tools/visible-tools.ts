@@ -1,4 +1,4 @@
-import type { Caller } from "../core/caller.ts";
+import type { Caller } from "../core/callers/caller.ts";
 import { coversName } from "../core/name-patterns.ts";
 import type { Assistant, KnownAssistants, ToolLevel } from "../knowledge/assistants/assistant.ts";
 import type { ToolRegistry } from "./registry.ts";

@@ -2,7 +2,7 @@ import type { Part } from "../core/part.ts";
 import type { ErrorCode } from "../core/service-error.ts";
 import type { Base } from "../db/base.ts";
 import type { Db } from "../db/context.ts";
-import { inFolderOf } from "../lib/start-refusal.ts";
+import { inFolderOf } from "../lib/folders/start-refusal.ts";
 import { zeroCounts } from "../lib/zero-counts.ts";
 import type { Limits } from "../limits/limits.ts";
 import { type OpenUsageJournal, openUsageJournal } from "./journal/open-usage-journal.ts";

@@ -1,5 +1,5 @@
 import { eq } from "drizzle-orm";
-import type { SessionCaller } from "../core/caller.ts";
+import type { SessionCaller } from "../core/callers/caller.ts";
 import type { Db } from "../db/context.ts";
 import type { Ask } from "../db/database.ts";
 import { users } from "../db/tables/users.ts";

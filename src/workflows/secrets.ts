@@ -4,8 +4,8 @@ import { change } from "../access/change.ts";
 import { ServiceError } from "../core/service-error.ts";
 import type { Database } from "../db/database.ts";
 import { workflowSecrets } from "../db/tables/workflows.ts";
-import type { Clock } from "../lib/clock.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
+import type { Clock } from "../lib/time/clock.ts";
 
 /** Secrets of users, sealed in the database; never shown again. */
 export interface WorkflowSecrets {

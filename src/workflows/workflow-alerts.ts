@@ -4,7 +4,7 @@ import type { AlertRule, Finding } from "../core/part.ts";
 import type { Db } from "../db/context.ts";
 import { alertSuppressions } from "../db/tables/outbox.ts";
 import { activeRuns, workflowQueues, workflowRuns, workflows } from "../db/tables/workflows.ts";
-import type { JsonObject } from "../lib/json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 
 const PIPELINE_FAILED = "pipeline_failed";
 const HOUR_MS = 3_600_000;

@@ -1,8 +1,8 @@
 import type { Settings } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
-import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import type { RowProcess } from "./row-process/row-process.ts";
 import type { DiscardCounts } from "./runs/accept/discard-counts.ts";
 import type { StepKinds } from "./steps/registry.ts";

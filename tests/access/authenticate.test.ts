@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createAuthenticate } from "../../src/access/authenticate.ts";
 import { type ApiKey, type ApiKeyRow, toApiKey } from "../../src/access/keys/known/api-key.ts";
-import type { KeyCaller } from "../../src/core/caller.ts";
+import type { KeyCaller } from "../../src/core/callers/caller.ts";
 
 const KEY = "sk-0123456789abcdefghijklmnop";
 const OTHER_KEY = "sk-zyxwvutsrqponmlkjihgfedcba";

@@ -16,7 +16,11 @@ import { deleteUser } from "../../src/access/users/delete-user.ts";
 import { updateUser } from "../../src/access/users/update-user.ts";
 import { apiKeys } from "../../src/db/tables/api-keys.ts";
 import { auditLog } from "../../src/db/tables/audit-log.ts";
-import { addUser, openUserAccess, type TestUserAccess } from "../support/stages/user-access.ts";
+import {
+  addUser,
+  openUserAccess,
+  type TestUserAccess,
+} from "../support/stages/access/user-access.ts";
 
 const PASSWORD = "a password, and no better one";
 const OVER = { code: "session_expired", status: 401 };

@@ -6,8 +6,8 @@ import { withTransaction } from "../../src/db/context.ts";
 import type { Database } from "../../src/db/database.ts";
 import { apiKeys } from "../../src/db/tables/api-keys.ts";
 import { users } from "../../src/db/tables/users.ts";
-import { openTestDatabase } from "../support/servers/test-database.ts";
-import { hashApiKey } from "../support/stages/test-keys.ts";
+import { openTestDatabase } from "../support/servers/databases/test-database.ts";
+import { hashApiKey } from "../support/stages/access/test-keys.ts";
 
 describe("the count of API keys", () => {
   let database: Database;

@@ -9,8 +9,8 @@ import { auditLog } from "../../src/db/tables/audit-log.ts";
 import { bootstrapKeys } from "../../src/db/tables/bootstrap-keys.ts";
 import { users } from "../../src/db/tables/users.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { openTestDatabase } from "../support/servers/test-database.ts";
-import { hashApiKey } from "../support/stages/test-keys.ts";
+import { openTestDatabase } from "../support/servers/databases/test-database.ts";
+import { hashApiKey } from "../support/stages/access/test-keys.ts";
 
 const ADMIN_PASSWORD = "the operator's own password";
 const BOOTSTRAP_API_KEY = "sk-of-the-operator-0123456789";

@@ -5,9 +5,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { openInstallation } from "../../src/access/open-installation.ts";
 import { openSecret } from "../../src/access/secret.ts";
 import type { Database } from "../../src/db/database.ts";
-import { systemClock } from "../../src/lib/clock.ts";
-import { StartRefusal } from "../../src/lib/start-refusal.ts";
-import { openTestDatabase } from "../support/servers/test-database.ts";
+import { StartRefusal } from "../../src/lib/folders/start-refusal.ts";
+import { systemClock } from "../../src/lib/time/clock.ts";
+import { openTestDatabase } from "../support/servers/databases/test-database.ts";
 
 const APP_SECRET = "a secret of the operator";
 let folder: string;

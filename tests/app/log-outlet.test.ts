@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callGateway } from "../support/clients/call-gateway.ts";
 import { commandOf, SHORT_LIVED } from "../support/processes/bundled-program.ts";
 import { freePort } from "../support/processes/free-port.ts";
-import { type KeptPlace, makeKeptPlace } from "../support/servers/kept-place.ts";
+import { type KeptPlace, makeKeptPlace } from "../support/servers/databases/kept-place.ts";
 
 const START_MS = 120_000;
 const STOP_MS = 60_000;

@@ -3,11 +3,11 @@ import type { Backend, Model } from "../../src/backends/backend.ts";
 import type { Upstream, UpstreamLimits } from "../../src/backends/upstream/upstream.ts";
 import { createOllama } from "../../src/backends/vendors/ollama.ts";
 import { createVllm } from "../../src/backends/vendors/vllm.ts";
-import type { ChatEvent, ChatEvents } from "../../src/core/chat-event.ts";
-import type { ChatRequest, GenerationParameters } from "../../src/core/chat-request.ts";
+import type { ChatEvent, ChatEvents } from "../../src/core/chat/chat-event.ts";
+import type { ChatRequest, GenerationParameters } from "../../src/core/chat/chat-request.ts";
 import { ServiceError } from "../../src/core/service-error.ts";
-import { systemClock } from "../../src/lib/clock.ts";
 import { createHttpClient } from "../../src/lib/http/create-http-client.ts";
+import { systemClock } from "../../src/lib/time/clock.ts";
 
 /** A key that must never be seen by a client. */
 export const ENGINE_KEY = "sk-canary-of-the-engine-0123456789";

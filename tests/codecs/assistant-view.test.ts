@@ -4,8 +4,8 @@ import { messageEventSchema } from "../../src/codecs/messages/server/wire-answer
 import { messagesServer } from "../../src/codecs/messages/server.ts";
 import { responseEventSchema } from "../../src/codecs/responses/server/wire-events.ts";
 import { responsesServer } from "../../src/codecs/responses/server.ts";
-import type { ChatEvent } from "../../src/core/chat-event.ts";
-import { foldEvents } from "../../src/core/fold-events.ts";
+import type { ChatEvent } from "../../src/core/chat/chat-event.ts";
+import { foldEvents } from "../../src/core/chat/fold-events.ts";
 
 const CONTEXT = {
   requestId: "req_1",

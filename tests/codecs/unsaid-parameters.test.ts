@@ -10,8 +10,8 @@ import { generateContentClient } from "../../src/codecs/generate-content/client.
 import { messagesClient } from "../../src/codecs/messages/client.ts";
 import { ollamaChatClient } from "../../src/codecs/ollama-chat/client.ts";
 import { responsesClient } from "../../src/codecs/responses/client.ts";
-import type { ChatRequest, GenerationParameters } from "../../src/core/chat-request.ts";
-import { PARAMETER_NAMES, type ParameterField } from "../../src/core/parameter-names.ts";
+import type { ChatRequest, GenerationParameters } from "../../src/core/chat/chat-request.ts";
+import { PARAMETER_NAMES, type ParameterField } from "../../src/core/chat/parameter-names.ts";
 
 const CODECS: Readonly<Record<string, ClientCodec>> = {
   "chat completions": createChatCompletionsClient(PLAIN_DIALECT),

@@ -3,7 +3,7 @@ import { pages } from "../../src/console/pages.ts";
 import { hasChromium } from "./support/chromium.ts";
 import { openConsolePage } from "./support/console-page.ts";
 import { type ConsoleStage, openConsoleStage } from "./support/console-stage.ts";
-import { fillGateway, type Samples } from "./support/fill-gateway.ts";
+import { fillGateway, type Samples } from "./support/samples/fill-gateway.ts";
 
 const BEFORE = "account";
 /** A name that no page reads, in place of a filter: each page keeps what the address has. */

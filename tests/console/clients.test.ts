@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CLIENT_GUIDES, type ClientGuide } from "../../src/console/lib/snippets.ts";
+import { CLIENT_GUIDES, type ClientGuide } from "../../src/console/lib/clients/snippets.ts";
 import { callHttp, logIn } from "../support/clients/http-session.ts";
 import { startGateway, type TestGateway } from "../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";

@@ -11,8 +11,8 @@ import {
 import { hasChromium } from "./support/chromium.ts";
 import { type ConsolePage, openConsolePage } from "./support/console-page.ts";
 import { type ConsoleStage, openConsoleStage, type Role } from "./support/console-stage.ts";
-import { fillGateway, type Samples } from "./support/fill-gateway.ts";
 import { pathOf } from "./support/page-path.ts";
+import { fillGateway, type Samples } from "./support/samples/fill-gateway.ts";
 import { askForFiles } from "./support/served-files.ts";
 import { collectAnswers, makeCredentials, runShownCall } from "./support/shown-calls.ts";
 

@@ -4,7 +4,7 @@ import { callHttp } from "../support/clients/http-session.ts";
 import { hasChromium } from "./support/chromium.ts";
 import { type ConsolePage, openConsolePage } from "./support/console-page.ts";
 import { type ConsoleStage, openConsoleStage } from "./support/console-stage.ts";
-import { fillGateway, type Samples } from "./support/fill-gateway.ts";
+import { fillGateway, type Samples } from "./support/samples/fill-gateway.ts";
 
 describe.skipIf(!hasChromium)("what pages tell", () => {
   let stage: ConsoleStage;

@@ -7,13 +7,13 @@ import {
   updateBiKey,
 } from "../../src/access/bi-keys/bi-keys.ts";
 import { type KnownBiKeys, openBiKeys } from "../../src/access/bi-keys/known/known-bi-keys.ts";
-import type { SessionCaller } from "../../src/core/caller.ts";
+import type { SessionCaller } from "../../src/core/callers/caller.ts";
 import { ServiceError } from "../../src/core/service-error.ts";
 import { type Admissions, createAdmission } from "../../src/data/admission.ts";
 import type { Admission, Principal } from "../../src/data/principal.ts";
 import type { SchemaView as View } from "../../src/data/views/data-view.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { openUserAccess, type TestUserAccess } from "../support/stages/user-access.ts";
+import { openUserAccess, type TestUserAccess } from "../support/stages/access/user-access.ts";
 
 const ADDRESS = "192.0.2.1";
 const UNKNOWN = `bk-${"0".repeat(43)}`;

@@ -10,9 +10,9 @@ import { apiKeys } from "../../src/db/tables/api-keys.ts";
 import { auditLog } from "../../src/db/tables/audit-log.ts";
 import { changeCounters } from "../../src/db/tables/change-counters.ts";
 import { holdTable } from "../support/faults/hold-table.ts";
-import { startPostgresCluster } from "../support/servers/postgres-cluster.ts";
-import { openTestDatabase } from "../support/servers/test-database.ts";
-import { openUserAccess } from "../support/stages/user-access.ts";
+import { startPostgresCluster } from "../support/servers/databases/postgres-cluster.ts";
+import { openTestDatabase } from "../support/servers/databases/test-database.ts";
+import { openUserAccess } from "../support/stages/access/user-access.ts";
 
 const WAIT_MS = 1_000;
 

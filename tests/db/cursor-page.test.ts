@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Cursor, readCursorPage } from "../../src/db/cursor-page.ts";
 import type { Database } from "../../src/db/database.ts";
 import { vectorStores } from "../../src/db/tables/knowledge.ts";
-import { openTestDatabase } from "../support/servers/test-database.ts";
+import { openTestDatabase } from "../support/servers/databases/test-database.ts";
 
 /** Ids in their order; three of them were created in the same millisecond. */
 const IDS = ["vs_a", "vs_b1", "vs_b2", "vs_b3", "vs_c", "vs_d", "vs_e"];

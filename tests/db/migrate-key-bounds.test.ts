@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { expect, it } from "vitest";
 import { knownMigrations, migrate } from "../../src/db/migrate.ts";
-import { openEmptyDatabase } from "../support/servers/test-database.ts";
+import { openEmptyDatabase } from "../support/servers/databases/test-database.ts";
 
 it("what administrators set on keys before an upgrade binds their owners after it", async () => {
   const database = await openEmptyDatabase();

@@ -4,10 +4,10 @@ import type { Database } from "../../src/db/database.ts";
 import { knownMigrations, migrate } from "../../src/db/migrate.ts";
 import { outboxEvents } from "../../src/db/tables/outbox.ts";
 import { watchedFiles, watchedFolders } from "../../src/db/tables/watched-files.ts";
-import { systemClock } from "../../src/lib/clock.ts";
 import { createLog } from "../../src/lib/log.ts";
+import { systemClock } from "../../src/lib/time/clock.ts";
 import { workTopic } from "../../src/queue/work-topic.ts";
-import { openEmptyDatabase } from "../support/servers/test-database.ts";
+import { openEmptyDatabase } from "../support/servers/databases/test-database.ts";
 
 const BEFORE_THE_QUEUE = 5;
 const WAIT = { timeout: 30_000, interval: 20 };

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { migrate } from "../../src/db/migrate.ts";
 import { insertUsage } from "../../src/usage/journal/usage-store.ts";
-import { openEmptyDatabase } from "../support/servers/test-database.ts";
-import { usageRecord } from "../support/stages/usage-journal.ts";
+import { openEmptyDatabase } from "../support/servers/databases/test-database.ts";
+import { usageRecord } from "../support/stages/usage/usage-journal.ts";
 
 // A database of the release that had no days: its rows move into days, and every sum is made from them.
 

@@ -5,7 +5,7 @@ import { sql } from "drizzle-orm";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { migrate, SchemaTooNewError } from "../../src/db/migrate.ts";
-import { openEmptyDatabase } from "../support/servers/test-database.ts";
+import { openEmptyDatabase } from "../support/servers/databases/test-database.ts";
 
 const open: Database[] = [];
 const folders: string[] = [];

@@ -4,7 +4,7 @@ import type { Database } from "../../src/db/database.ts";
 import { openPostgres } from "../../src/db/open-postgres.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { startTcpFault } from "../support/faults/tcp-fault.ts";
-import { startPostgresCluster } from "../support/servers/postgres-cluster.ts";
+import { startPostgresCluster } from "../support/servers/databases/postgres-cluster.ts";
 
 const log = createLog("silent");
 const open: Database[] = [];

@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { tendTables } from "../../src/db/embedded/tend-tables.ts";
-import { openEmbeddedInMemory } from "../support/servers/test-database.ts";
+import { openEmbeddedInMemory } from "../support/servers/databases/test-database.ts";
 
 const TABLES = ["one", "two", "three"];
 const ROWS = 1_000;

@@ -11,7 +11,7 @@ import {
   type ChangingToolServer,
   startChangingToolServer,
 } from "../support/servers/changing-tool-server.ts";
-import { placeMigratedDatabase } from "../support/servers/prepared-database.ts";
+import { placeMigratedDatabase } from "../support/servers/databases/prepared-database.ts";
 import { startGateway, TEST_KEY, type TestGateway } from "../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
 import {

@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Backend, Model } from "../../src/backends/backend.ts";
 import { createModelCatalog } from "../../src/backends/models/model-catalog.ts";
-import type { ChatEvent, ChatEvents } from "../../src/core/chat-event.ts";
-import type { ChatRequest, UserPart } from "../../src/core/chat-request.ts";
+import type { ChatEvent, ChatEvents } from "../../src/core/chat/chat-event.ts";
+import type { ChatRequest, UserPart } from "../../src/core/chat/chat-request.ts";
 import { type ErrorCode, ServiceError } from "../../src/core/service-error.ts";
 import { answerChat } from "../../src/gateway/answer-chat.ts";
-import { systemClock } from "../../src/lib/clock.ts";
+import { systemClock } from "../../src/lib/time/clock.ts";
 import type { UsageRecord, UsageStart } from "../../src/usage/usage-record.ts";
 import { chatRequest, collect, MODEL, textOf } from "../backends/support.ts";
 import { noLimits } from "../support/stages/no-limits.ts";
-import { silentLog } from "../support/stages/usage-journal.ts";
+import { silentLog } from "../support/stages/usage/usage-journal.ts";
 
 type Behaviour = (request: ChatRequest, model: Model) => Promise<ChatEvents>;
 

@@ -4,22 +4,22 @@ import { createModelCatalog, type ModelCatalog } from "../../src/backends/models
 import { createEmbeddings } from "../../src/backends/vendors/embeddings.ts";
 import { createOllama } from "../../src/backends/vendors/ollama.ts";
 import { createVllm } from "../../src/backends/vendors/vllm.ts";
-import type { Caller, KeyLimits } from "../../src/core/caller.ts";
-import type { ChatEvents } from "../../src/core/chat-event.ts";
-import type { ChatRequest } from "../../src/core/chat-request.ts";
+import type { Caller, KeyLimits } from "../../src/core/callers/caller.ts";
+import type { ChatEvents } from "../../src/core/chat/chat-event.ts";
+import type { ChatRequest } from "../../src/core/chat/chat-request.ts";
 import { ServiceError } from "../../src/core/service-error.ts";
 import type { Database } from "../../src/db/database.ts";
 import { answerChat } from "../../src/gateway/answer-chat.ts";
 import { embed } from "../../src/gateway/embed.ts";
-import { systemClock } from "../../src/lib/clock.ts";
+import { systemClock } from "../../src/lib/time/clock.ts";
 import type { Limits } from "../../src/limits/limits.ts";
 import { openMemoryLimits } from "../../src/limits/memory-limits.ts";
 import type { UsageJournal, UsageRecord } from "../../src/usage/usage-record.ts";
 import { chatRequest, collect, upstreamAt } from "../backends/support.ts";
 import { cloudAt } from "../backends/vendors/cloud-calls.ts";
+import { openTestDatabase } from "../support/servers/databases/test-database.ts";
 import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
-import { openTestDatabase } from "../support/servers/test-database.ts";
-import { silentLog } from "../support/stages/usage-journal.ts";
+import { silentLog } from "../support/stages/usage/usage-journal.ts";
 
 // The pipeline with the limits as they are, in memory, in front of a simulated engine.
 

@@ -1,15 +1,15 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { createModelCatalog, type ModelCatalog } from "../../src/backends/models/model-catalog.ts";
 import { createVllm } from "../../src/backends/vendors/vllm.ts";
-import type { Caller } from "../../src/core/caller.ts";
-import type { ChatRequest } from "../../src/core/chat-request.ts";
+import type { Caller } from "../../src/core/callers/caller.ts";
+import type { ChatRequest } from "../../src/core/chat/chat-request.ts";
 import { answerChat } from "../../src/gateway/answer-chat.ts";
-import { systemClock } from "../../src/lib/clock.ts";
+import { systemClock } from "../../src/lib/time/clock.ts";
 import type { UsageRecord } from "../../src/usage/usage-record.ts";
 import { chatRequest, startRawServer, upstreamAt } from "../backends/support.ts";
 import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
 import { noLimits } from "../support/stages/no-limits.ts";
-import { silentLog } from "../support/stages/usage-journal.ts";
+import { silentLog } from "../support/stages/usage/usage-journal.ts";
 
 let simulator: TestSimulator;
 let models: ModelCatalog;

@@ -2,24 +2,24 @@ import { sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createModelCatalog, type ModelCatalog } from "../../src/backends/models/model-catalog.ts";
 import { createVllm } from "../../src/backends/vendors/vllm.ts";
-import type { Caller, KeyLimits } from "../../src/core/caller.ts";
-import type { ChatEvent, ChatEvents } from "../../src/core/chat-event.ts";
-import type { ChatRequest } from "../../src/core/chat-request.ts";
+import type { Caller, KeyLimits } from "../../src/core/callers/caller.ts";
+import type { ChatEvent, ChatEvents } from "../../src/core/chat/chat-event.ts";
+import type { ChatRequest } from "../../src/core/chat/chat-request.ts";
 import type { Database } from "../../src/db/database.ts";
 import { admitChat } from "../../src/gateway/admit.ts";
 import { askModel } from "../../src/gateway/ask-model.ts";
-import { CallMeter } from "../../src/gateway/call-meter.ts";
 import type { ChatCall } from "../../src/gateway/chat-call.ts";
 import type { Gateway } from "../../src/gateway/gateway.ts";
-import { meterRound, meterRounds } from "../../src/gateway/meter.ts";
-import { systemClock } from "../../src/lib/clock.ts";
+import { CallMeter } from "../../src/gateway/meter/call-meter.ts";
+import { meterRound, meterRounds } from "../../src/gateway/meter/meter.ts";
+import { systemClock } from "../../src/lib/time/clock.ts";
 import type { Limits } from "../../src/limits/limits.ts";
 import { openMemoryLimits } from "../../src/limits/memory-limits.ts";
 import type { OpenUsageJournal } from "../../src/usage/journal/open-usage-journal.ts";
 import { chatRequest, collect, upstreamAt } from "../backends/support.ts";
+import { openTestDatabase } from "../support/servers/databases/test-database.ts";
 import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
-import { openTestDatabase } from "../support/servers/test-database.ts";
-import { journalRoot, openTestJournal, silentLog } from "../support/stages/usage-journal.ts";
+import { journalRoot, openTestJournal, silentLog } from "../support/stages/usage/usage-journal.ts";
 
 // Several model calls as one metered call, without HTTP: the limits, the journal and the database are the real ones.
 

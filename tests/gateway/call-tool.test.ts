@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ServiceError } from "../../src/core/service-error.ts";
 import { callTool } from "../../src/gateway/call-tool.ts";
-import { systemClock } from "../../src/lib/clock.ts";
+import { systemClock } from "../../src/lib/time/clock.ts";
 import type { Tool } from "../../src/tools/tool.ts";
 import { AssistantStage, testTool, UNLIMITED } from "../support/stages/assistant-stage.ts";
 import { keyCaller, sessionCaller } from "../support/stages/assistants.ts";

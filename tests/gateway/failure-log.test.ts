@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Target } from "../../src/backends/models/model-catalog.ts";
-import type { ChatRequest } from "../../src/core/chat-request.ts";
+import type { ChatRequest } from "../../src/core/chat/chat-request.ts";
 import { ServiceError } from "../../src/core/service-error.ts";
 import { createFailureLog } from "../../src/gateway/failure-log.ts";
 import type { Log } from "../../src/lib/log.ts";

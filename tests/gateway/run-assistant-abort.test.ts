@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { ChatEvent } from "../../src/core/chat-event.ts";
+import type { ChatEvent } from "../../src/core/chat/chat-event.ts";
 import { AssistantStage, testTool } from "../support/stages/assistant-stage.ts";
 
 let stage: AssistantStage;

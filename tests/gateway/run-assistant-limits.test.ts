@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { ChatEvent } from "../../src/core/chat-event.ts";
+import type { ChatEvent } from "../../src/core/chat/chat-event.ts";
 import { createRandom } from "../support/faults/random.ts";
 import { trialSize } from "../support/faults/trial-size.ts";
 import { startRedisServer } from "../support/servers/redis-server.ts";

@@ -6,8 +6,8 @@ import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from "
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { chatErrorForm } from "../../src/http/answers/error-response.ts";
 import { consoleRoutes } from "../../src/http/console.ts";
-import type { RequestEnvironment } from "../../src/http/request/route.ts";
-import { createRouteTable } from "../../src/http/request/route-table.ts";
+import type { RequestEnvironment } from "../../src/http/request/routes/route.ts";
+import { createRouteTable } from "../../src/http/request/routes/route-table.ts";
 import { startGateway, type TestGateway } from "../support/servers/start-gateway.ts";
 
 const POLICY =

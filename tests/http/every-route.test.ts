@@ -4,13 +4,17 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type App, createApp } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
-import { SERVICE_SCOPES, type ServiceScope, scopeFor } from "../../src/core/service-scope.ts";
+import {
+  SERVICE_SCOPES,
+  type ServiceScope,
+  scopeFor,
+} from "../../src/core/callers/service-scope.ts";
 import { buildDeps, type Deps } from "../../src/deps.ts";
 import { randomBase62 } from "../../src/lib/id.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { databaseServerUrl } from "../support/servers/database-server.ts";
+import { databaseServerUrl } from "../support/servers/databases/database-server.ts";
+import { createMigratedDatabase } from "../support/servers/databases/test-database.ts";
 import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
-import { createMigratedDatabase } from "../support/servers/test-database.ts";
 
 /** Who may call, by the specification: section 5, and the decisions on authentication. */
 type Level =

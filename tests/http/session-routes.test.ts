@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { chatBody } from "../support/clients/call-gateway.ts";
 import { callHttp, logIn } from "../support/clients/http-session.ts";
-import { databaseServerUrl } from "../support/servers/database-server.ts";
+import { databaseServerUrl } from "../support/servers/databases/database-server.ts";
 import { TEST_KEY } from "../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
 import { ADMIN_PASSWORD, type ServedDeps, serveDeps } from "../support/stages/served-deps.ts";
-import { addPerson } from "../support/stages/usage-people.ts";
+import { addPerson } from "../support/stages/usage/usage-people.ts";
 
 const MODEL = "first";
 const CHAT = "/api/v1/chat/completions";

@@ -5,15 +5,21 @@ import { assistantSettings } from "../../src/config/assistant-settings.ts";
 import type { Database } from "../../src/db/database.ts";
 import { createRandom } from "../support/faults/random.ts";
 import { trialSize } from "../support/faults/trial-size.ts";
-import { openPgvectorDatabase, openPgvectorServer } from "../support/servers/pgvector-database.ts";
-import { openEmbeddedInMemory, openTestDatabase } from "../support/servers/test-database.ts";
+import {
+  openPgvectorDatabase,
+  openPgvectorServer,
+} from "../support/servers/databases/pgvector-database.ts";
+import {
+  openEmbeddedInMemory,
+  openTestDatabase,
+} from "../support/servers/databases/test-database.ts";
 import {
   addFile,
   addStore,
   openRetrievalStage,
   type RetrievalStage,
   randomVector,
-} from "../support/stages/retrieval-stage.ts";
+} from "../support/stages/knowledge/retrieval-stage.ts";
 
 const DIMENSIONS = 256;
 const LIMIT = 8;

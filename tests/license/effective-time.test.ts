@@ -11,7 +11,7 @@ import { createLog } from "../../src/lib/log.ts";
 import { type EffectiveTime, openEffectiveTime } from "../../src/license/effective-time.ts";
 import { createSeenTimeSeal } from "../../src/license/seen-time.ts";
 import { createSeenTimeStore } from "../../src/license/seen-time-store.ts";
-import { openTestDatabase } from "../support/servers/test-database.ts";
+import { openTestDatabase } from "../support/servers/databases/test-database.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

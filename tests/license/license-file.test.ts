@@ -1,7 +1,7 @@
 import { createHmac, generateKeyPairSync, sign } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { signLicense } from "../../scripts/license/sign-license.ts";
-import { StartRefusal } from "../../src/lib/start-refusal.ts";
+import { StartRefusal } from "../../src/lib/folders/start-refusal.ts";
 import { LicenseRefusal, readLicenseFile } from "../../src/license/license-file.ts";
 import { readVerificationKey } from "../../src/license/verification-key.ts";
 import {
@@ -9,7 +9,7 @@ import {
   licenseText,
   makeLicenseKeys,
   vendor,
-} from "../support/stages/test-license.ts";
+} from "../support/stages/access/test-license.ts";
 
 const { key } = readVerificationKey(vendor.publicKey);
 const read = (file: string) => readLicenseFile(file, key);

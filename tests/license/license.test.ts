@@ -14,21 +14,21 @@ import { installation } from "../../src/db/tables/installation.ts";
 import { uploadedLicense } from "../../src/db/tables/license.ts";
 import { usageRecords } from "../../src/db/tables/usage.ts";
 import { sessions, users } from "../../src/db/tables/users.ts";
+import { StartRefusal } from "../../src/lib/folders/start-refusal.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { StartRefusal } from "../../src/lib/start-refusal.ts";
 import { describeLicense } from "../../src/license/describe-license.ts";
 import { type License, openLicense } from "../../src/license/license.ts";
 import { uploadLicense } from "../../src/license/upload-license.ts";
 import { readVerificationKey, type VerificationKey } from "../../src/license/verification-key.ts";
 import { insertUsage } from "../../src/usage/journal/usage-store.ts";
-import { openTestDatabase } from "../support/servers/test-database.ts";
+import { openTestDatabase } from "../support/servers/databases/test-database.ts";
 import {
   licensePayload,
   licenseText,
   makeLicenseKeys,
   vendor,
-} from "../support/stages/test-license.ts";
-import { usageRecord } from "../support/stages/usage-journal.ts";
+} from "../support/stages/access/test-license.ts";
+import { usageRecord } from "../support/stages/usage/usage-journal.ts";
 
 const DAY = 86_400_000;
 /** After the clock of every machine that runs this: what is written in the tests' own time is never the newest. */

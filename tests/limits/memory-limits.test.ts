@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import type { KeyLimits } from "../../src/core/caller.ts";
+import type { KeyLimits } from "../../src/core/callers/caller.ts";
 import type { Database } from "../../src/db/database.ts";
 import { deletedApiKeys } from "../../src/db/tables/api-keys.ts";
 import { createLog } from "../../src/lib/log.ts";
 import type { Admission, LimitedCall } from "../../src/limits/limits.ts";
 import { createRandom } from "../support/faults/random.ts";
-import { openTestDatabase } from "../support/servers/test-database.ts";
+import { openTestDatabase } from "../support/servers/databases/test-database.ts";
 import {
   CALL_TIMEOUT_MS,
   type LimitsStage,

@@ -19,7 +19,7 @@ import {
   type RecordKind,
 } from "../../src/usage/journal/record-format.ts";
 import { storeRecords } from "../../src/usage/journal/store-records.ts";
-import { openTestDatabase } from "../support/servers/test-database.ts";
+import { openTestDatabase } from "../support/servers/databases/test-database.ts";
 import {
   type LimitsStage,
   NOON,
@@ -31,7 +31,7 @@ import {
   silentLog,
   usageRecord,
   usageStart,
-} from "../support/stages/usage-journal.ts";
+} from "../support/stages/usage/usage-journal.ts";
 
 const BOUNDS = { requests: 1_000, tokens: 100_000, monthlyTokens: 10_000 };
 const open: Limits[] = [];

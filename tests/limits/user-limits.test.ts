@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { KeyLimits } from "../../src/core/caller.ts";
+import type { KeyLimits } from "../../src/core/callers/caller.ts";
 import type { Database } from "../../src/db/database.ts";
 import type { LimitedCall } from "../../src/limits/limits.ts";
-import { openTestDatabase } from "../support/servers/test-database.ts";
+import { openTestDatabase } from "../support/servers/databases/test-database.ts";
 import { openLimitsStage, UNLIMITED } from "../support/stages/limits-stage.ts";
 
 /** A call of one of the user's keys, under the user's limits. */

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { outboxEvents } from "../../src/db/tables/outbox.ts";
-import { systemClock } from "../../src/lib/clock.ts";
 import { createLog } from "../../src/lib/log.ts";
+import { systemClock } from "../../src/lib/time/clock.ts";
 import { createDeliveryFigures } from "../../src/queue/figures.ts";
 import type { JobOutcome } from "../../src/queue/topic.ts";
 import { type TopicWorker, workTopic } from "../../src/queue/work-topic.ts";
-import { openTestDatabase } from "../support/servers/test-database.ts";
+import { openTestDatabase } from "../support/servers/databases/test-database.ts";
 
 const SOON = { timeout: 20_000, interval: 20 };
 const NOTHING = { delivered: 0, failed: 0, given_up: 0 };

@@ -6,7 +6,7 @@ import { outboxEvents } from "../../src/db/tables/outbox.ts";
 import { claimJobs, recordOutcome } from "../../src/queue/claims.ts";
 import { redriveJobs } from "../../src/queue/end-jobs.ts";
 import { enqueueInOrder } from "../../src/queue/enqueue.ts";
-import { openedKind, openTestDatabase } from "../support/servers/test-database.ts";
+import { openedKind, openTestDatabase } from "../support/servers/databases/test-database.ts";
 
 const NOW = Date.UTC(2027, 2, 1);
 const TOPIC = "runs";

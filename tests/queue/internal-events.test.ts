@@ -11,7 +11,7 @@ import {
   type InternalEvents,
 } from "../../src/queue/internal-events.ts";
 import type { DeliveredEvent, InternalEvent } from "../../src/queue/subscriptions.ts";
-import { openTestDatabase } from "../support/servers/test-database.ts";
+import { openTestDatabase } from "../support/servers/databases/test-database.ts";
 
 const WAIT = { timeout: 30_000, interval: 10 };
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import type { Database } from "../../src/db/database.ts";
 import { outboxEvents } from "../../src/db/tables/outbox.ts";
 import { outboxFigures } from "../../src/queue/figures.ts";
-import { openTestDatabase } from "../support/servers/test-database.ts";
+import { openTestDatabase } from "../support/servers/databases/test-database.ts";
 
 const NOW = Date.parse("2027-03-01T12:00:00Z");
 const at = (agoSeconds: number) => new Date(NOW - agoSeconds * 1_000);

@@ -11,7 +11,7 @@ import { findEvent, listEvents } from "../../src/queue/events.ts";
 import { overdueEvents, queueFigures } from "../../src/queue/figures.ts";
 import type { Job, JobOutcome, Topic, WorkContext } from "../../src/queue/topic.ts";
 import { type TopicWorker, workTopic } from "../../src/queue/work-topic.ts";
-import { openTestDatabase } from "../support/servers/test-database.ts";
+import { openTestDatabase } from "../support/servers/databases/test-database.ts";
 
 const WAIT = { timeout: 30_000, interval: 10 };
 const LEASE_MS = 20_000;

@@ -9,9 +9,9 @@ import { callGateway, chatBody } from "../support/clients/call-gateway.ts";
 import { faultRandom } from "../support/faults/fault-random.ts";
 import { trialSize } from "../support/faults/trial-size.ts";
 import { runScript, startScript } from "../support/processes/run-script.ts";
+import { openedKind } from "../support/servers/databases/test-database.ts";
 import { startGateway, startRefused, type TestGateway } from "../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
-import { openedKind } from "../support/servers/test-database.ts";
 import {
   backUp,
   createBackupStage,
@@ -22,7 +22,7 @@ import {
   storeKinds,
   withDatabase,
 } from "../support/stages/backup-stage.ts";
-import { readUsageRows } from "../support/stages/stored-usage.ts";
+import { readUsageRows } from "../support/stages/usage/stored-usage.ts";
 
 vi.setConfig({ testTimeout: 900_000 });
 const MODEL = "sim-chat";

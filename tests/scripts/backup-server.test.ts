@@ -8,17 +8,17 @@ import { issueKey, readLimitUse, settledUse } from "../support/clients/issue-key
 import { uploadText } from "../support/clients/license-upload.ts";
 import { trialSize } from "../support/faults/trial-size.ts";
 import { runScript } from "../support/processes/run-script.ts";
+import { openedKind } from "../support/servers/databases/test-database.ts";
 import { startGateway, startRefused, type TestGateway } from "../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
-import { openedKind } from "../support/servers/test-database.ts";
 import {
   answer,
   startWebhookReceiver,
   type WebhookReceiver,
 } from "../support/servers/webhook-receiver.ts";
+import { inDays, licenseText, vendor } from "../support/stages/access/test-license.ts";
 import { createBackupStage, leaveJournal, storeKinds } from "../support/stages/backup-stage.ts";
 import { createMovedClock, type MovedClock } from "../support/stages/moved-clock.ts";
-import { inDays, licenseText, vendor } from "../support/stages/test-license.ts";
 
 vi.setConfig({ testTimeout: 600_000 });
 const MODEL = "sim-chat";

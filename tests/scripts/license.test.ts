@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readLicenseFile } from "../../src/license/license-file.ts";
 import { readVerificationKey } from "../../src/license/verification-key.ts";
 import { commandOf } from "../support/processes/bundled-program.ts";
-import { licenseText } from "../support/stages/test-license.ts";
+import { licenseText } from "../support/stages/access/test-license.ts";
 
 let folder: string;
 let key: string;

@@ -7,7 +7,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { findMcpFault } from "../support/mcp-schemas.ts";
 import { testTool } from "../support/stages/assistant-stage.ts";
-import { type BoundKey, type Json, McpStage } from "../support/stages/mcp-stage.ts";
+import { type BoundKey, type Json, McpStage } from "../support/stages/tools/mcp-stage.ts";
 
 /** One HTTP exchange of a client. */
 interface Exchange {

@@ -1,4 +1,4 @@
-import type { ChatEvent } from "../../src/core/chat-event.ts";
+import type { ChatEvent } from "../../src/core/chat/chat-event.ts";
 
 /** The events with each piece of text as an event of its own, as they are when every event is parsed. */
 export function apart(events: readonly ChatEvent[]): readonly ChatEvent[] {

@@ -1,4 +1,4 @@
-import type { ChatEvent } from "../../src/core/chat-event.ts";
+import type { ChatEvent } from "../../src/core/chat/chat-event.ts";
 
 type TextKind = "text" | "reasoning" | "refusal";
 

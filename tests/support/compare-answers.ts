@@ -1,5 +1,5 @@
-import type { SentCall } from "./clients/steady-load.ts";
-import type { StoredUsage } from "./stages/stored-usage.ts";
+import type { SentCall } from "./clients/load/steady-load.ts";
+import type { StoredUsage } from "./stages/usage/stored-usage.ts";
 
 export interface AnswersComparison {
   readonly requests: number;

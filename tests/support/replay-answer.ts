@@ -1,7 +1,7 @@
-import type { AnswerBlock } from "../../src/core/chat-answer.ts";
-import type { ChatEvent } from "../../src/core/chat-event.ts";
-import type { AssistantMessage, AssistantPart } from "../../src/core/chat-request.ts";
-import { foldEvents } from "../../src/core/fold-events.ts";
+import type { AnswerBlock } from "../../src/core/chat/chat-answer.ts";
+import type { ChatEvent } from "../../src/core/chat/chat-event.ts";
+import type { AssistantMessage, AssistantPart } from "../../src/core/chat/chat-request.ts";
+import { foldEvents } from "../../src/core/chat/fold-events.ts";
 
 /** The message in which a client that keeps everything gives an answer back with its next request. */
 export async function replayAnswer(events: readonly ChatEvent[]): Promise<AssistantMessage> {

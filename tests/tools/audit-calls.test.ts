@@ -4,8 +4,8 @@ import { createCallAudit } from "../../src/tools/audit-calls.ts";
 import { runTool } from "../../src/tools/run-tool.ts";
 import { testTool } from "../support/stages/assistant-stage.ts";
 import { keyCaller, testAssistant } from "../support/stages/assistants.ts";
-import { type BoundKey, McpStage } from "../support/stages/mcp-stage.ts";
-import { silentLog } from "../support/stages/usage-journal.ts";
+import { type BoundKey, McpStage } from "../support/stages/tools/mcp-stage.ts";
+import { silentLog } from "../support/stages/usage/usage-journal.ts";
 
 describe("The audit log", () => {
   let stage: McpStage;

@@ -1,6 +1,6 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it, vi } from "vitest";
-import type { JsonObject, JsonValue } from "../../src/lib/json.ts";
+import type { JsonObject, JsonValue } from "../../src/lib/json/json.ts";
 import { checkArguments, readArguments } from "../../src/tools/check-arguments.ts";
 import type { Tool } from "../../src/tools/tool.ts";
 

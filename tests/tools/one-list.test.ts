@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ToolLevel } from "../../src/knowledge/assistants/assistant.ts";
 import { testTool } from "../support/stages/assistant-stage.ts";
-import { type BoundKey, type Json, McpStage } from "../support/stages/mcp-stage.ts";
+import { type BoundKey, type Json, McpStage } from "../support/stages/tools/mcp-stage.ts";
 
 const LEVELS: readonly ToolLevel[] = ["read_only", "write", "full_auto"];
 const TOOLS: readonly (readonly [string, ToolLevel])[] = [

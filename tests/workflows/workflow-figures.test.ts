@@ -15,7 +15,7 @@ import { createDiscardCounts } from "../../src/workflows/runs/accept/discard-cou
 import { newRunId, utcDay } from "../../src/workflows/runs/run-id.ts";
 import { workflowAlerts } from "../../src/workflows/workflow-alerts.ts";
 import { createWorkflowFigures, readRunFigures } from "../../src/workflows/workflow-figures.ts";
-import { openTestDatabase } from "../support/servers/test-database.ts";
+import { openTestDatabase } from "../support/servers/databases/test-database.ts";
 
 const NOON = Date.UTC(2026, 7, 14, 12);
 const MINUTE_MS = 60_000;

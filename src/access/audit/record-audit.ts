@@ -1,8 +1,8 @@
 import { sql } from "drizzle-orm";
-import type { AnyCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/callers/caller.ts";
 import type { Db } from "../../db/context.ts";
 import { auditLog } from "../../db/tables/audit-log.ts";
-import type { JsonObject, JsonValue } from "../../lib/json.ts";
+import type { JsonObject, JsonValue } from "../../lib/json/json.ts";
 import type { AnyActor, Origin } from "../actor.ts";
 
 /** The kinds of objects that changes are made to. */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { eq, sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
 import { apiKeys, deletedApiKeys, formerApiKeys } from "../../db/tables/api-keys.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { Access } from "../access.ts";
 import type { AnyActor } from "../actor.ts";
 import { auditDetails } from "../audit/record-audit.ts";

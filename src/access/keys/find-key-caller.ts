@@ -1,10 +1,10 @@
 import { eq } from "drizzle-orm";
-import type { KeyCaller } from "../../core/caller.ts";
+import type { KeyCaller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
 import { users } from "../../db/tables/users.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import type { ApiKeys } from "./known/api-keys.ts";
 
 export interface KeyCallerParts {

@@ -1,5 +1,5 @@
 import { and, desc, eq, gte, type SQL, sql } from "drizzle-orm";
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import type { Db } from "../../db/context.ts";
 import { usageHours } from "../../db/tables/usage.ts";
 import type { LimitReport, Limits } from "../../limits/limits.ts";

@@ -1,5 +1,5 @@
 import { and, eq, inArray, sql } from "drizzle-orm";
-import type { AnyCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import { auditLog } from "../../db/tables/audit-log.ts";

@@ -1,4 +1,4 @@
-import type { AnyCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/callers/caller.ts";
 import { coversName } from "../../core/name-patterns.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { AdminSet } from "../../db/tables/api-keys.ts";

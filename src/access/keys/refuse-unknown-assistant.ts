@@ -1,5 +1,5 @@
 import { and, eq, or, sql } from "drizzle-orm";
-import type { AnyCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import { assistants } from "../../db/tables/assistants.ts";

@@ -1,6 +1,6 @@
-import type { ServiceTokenCaller } from "../../core/caller.ts";
+import type { ServiceTokenCaller } from "../../core/callers/caller.ts";
+import { SERVICE_SCOPES } from "../../core/callers/service-scope.ts";
 import { ServiceError } from "../../core/service-error.ts";
-import { SERVICE_SCOPES } from "../../core/service-scope.ts";
 import type { serviceTokens } from "../../db/tables/service-tokens.ts";
 import type { users } from "../../db/tables/users.ts";
 import { IpRanges } from "../../lib/egress/ip-ranges.ts";

@@ -1,6 +1,6 @@
 import { count, desc, eq, getTableColumns, ilike, or } from "drizzle-orm";
+import type { ServiceScope } from "../../core/callers/service-scope.ts";
 import { ServiceError } from "../../core/service-error.ts";
-import type { ServiceScope } from "../../core/service-scope.ts";
 import type { Db } from "../../db/context.ts";
 import { escapeLike } from "../../db/escape-like.ts";
 import { serviceTokens } from "../../db/tables/service-tokens.ts";

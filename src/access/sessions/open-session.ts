@@ -5,7 +5,7 @@ import type { UserAccess } from "../access.ts";
 import type { Origin } from "../actor.ts";
 import { recordAudit } from "../audit/record-audit.ts";
 import { endOldestSessions } from "./end-oldest-sessions.ts";
-import type { LoggedIn } from "./logged-in.ts";
+import type { LoggedIn } from "./login/logged-in.ts";
 import { newSessionToken } from "./session-token.ts";
 
 interface Opening {

@@ -1,13 +1,13 @@
 import { and, eq, gt, type SQL, sql } from "drizzle-orm";
-import type { SessionCaller } from "../../core/caller.ts";
+import type { SessionCaller } from "../../core/callers/caller.ts";
 import type { Base } from "../../db/base.ts";
 import type { Db } from "../../db/context.ts";
 import { sessions, users } from "../../db/tables/users.ts";
 import { causeOf } from "../../lib/log.ts";
-import { repeat } from "../../lib/repeat.ts";
+import { repeat } from "../../lib/time/repeat.ts";
 import type { HashCredential } from "../hash-credential.ts";
 import { personLimitsOf } from "../keys/known/key-limits.ts";
-import { pruneLogins } from "./prune-logins.ts";
+import { pruneLogins } from "./login/prune-logins.ts";
 
 const PRUNE_PAUSE_MS = 3_600_000;
 

@@ -1,6 +1,6 @@
 import { ServiceError } from "../../core/service-error.ts";
-import type { Clock } from "../../lib/clock.ts";
 import { clientNetwork } from "../../lib/egress/ip-address.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 
 /** More than the people behind one address need; each may cost the provider some requests. */
 const A_MINUTE_MAX = 60;

@@ -1,9 +1,9 @@
 import * as client from "openid-client";
 import type { Settings } from "../../config/settings.ts";
 import { isInsecure } from "../../config/sign-in-settings.ts";
-import type { Clock } from "../../lib/clock.ts";
 import { limitWork } from "../../lib/concurrency.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import { explainFailure, isUnreachable } from "./explain-failure.ts";
 import { fetchLimited } from "./fetch-limited.ts";
 import { findClaim, neededClaims } from "./read-person.ts";

@@ -1,6 +1,6 @@
 import type { Settings } from "../../config/settings.ts";
-import type { Role } from "../../core/caller.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
+import type { Role } from "../../core/callers/caller.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json/json.ts";
 import { USERNAME } from "../users/user.ts";
 import { SignInRefusal } from "./sign-in-refusal.ts";
 

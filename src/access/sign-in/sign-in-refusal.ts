@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 
 /** Why a sign-in is refused, as the audit log records it. */
 export type RefusalReason =

@@ -7,7 +7,7 @@ import { randomBase62 } from "../../lib/id.ts";
 import type { UserAccess } from "../access.ts";
 import type { Origin } from "../actor.ts";
 import { recordAudit } from "../audit/record-audit.ts";
-import type { LoggedIn } from "../sessions/logged-in.ts";
+import type { LoggedIn } from "../sessions/login/logged-in.ts";
 import { openSession } from "../sessions/open-session.ts";
 import { lockUsers, refuseOverLicense } from "../users/user-rules.ts";
 import { disabled, findBound, followRole, shutOut } from "./follow-provider.ts";

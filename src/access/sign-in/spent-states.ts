@@ -1,4 +1,4 @@
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 
 /** The sign-ins of ten minutes; beyond it, the oldest are forgotten. */
 const KEPT_MAX = 20_000;

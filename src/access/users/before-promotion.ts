@@ -3,7 +3,7 @@ import type { Db } from "../../db/context.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
 import { auditLog } from "../../db/tables/audit-log.ts";
 import { sessions, users } from "../../db/tables/users.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 
 /**
  * Takes from a user who becomes an administrator what the holder of a service token may have: keys whose secret a token

@@ -1,4 +1,4 @@
-import type { Role } from "../../core/caller.ts";
+import type { Role } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { users } from "../../db/tables/users.ts";
 import { randomBase62 } from "../../lib/id.ts";
@@ -6,7 +6,7 @@ import type { UserAccess } from "../access.ts";
 import type { AnyActor } from "../actor.ts";
 import { auditDetails } from "../audit/record-audit.ts";
 import { change } from "../change.ts";
-import { newPassword } from "../sessions/new-password.ts";
+import { newPassword } from "../sessions/passwords/new-password.ts";
 import { readUser, type User } from "./user.ts";
 import { lockUsers, refuseAdministratorByToken, refuseOverLicense } from "./user-rules.ts";
 

@@ -1,5 +1,5 @@
 import { and, asc, count, eq, inArray, like, sql } from "drizzle-orm";
-import type { Role } from "../../core/caller.ts";
+import type { Role } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import { escapeLike } from "../../db/escape-like.ts";

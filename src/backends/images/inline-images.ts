@@ -1,4 +1,9 @@
-import type { ChatMessage, ChatRequest, ImagePart, UserPart } from "../../core/chat-request.ts";
+import type {
+  ChatMessage,
+  ChatRequest,
+  ImagePart,
+  UserPart,
+} from "../../core/chat/chat-request.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { toAbortSignal } from "../../lib/cancellation.ts";
 import { EgressError } from "../../lib/egress/egress-error.ts";

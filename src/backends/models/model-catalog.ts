@@ -1,6 +1,6 @@
 import { ServiceError } from "../../core/service-error.ts";
-import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import type { Backend, Model } from "../backend.ts";
 import type { ModelOverrides } from "./models-file.ts";
 

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
-import { StartRefusal } from "../../lib/start-refusal.ts";
-import { formatPath } from "../../lib/value-faults.ts";
+import { StartRefusal } from "../../lib/folders/start-refusal.ts";
+import { formatPath } from "../../lib/json/value-faults.ts";
 import { type ModelTraits, VENDOR_EFFORTS } from "../backend.ts";
 
 /** The operator's overrides of model traits, by model id. */

@@ -1,5 +1,5 @@
-import type { ChatEvent, ChatEvents } from "../../core/chat-event.ts";
-import type { ReasoningPart } from "../../core/chat-request.ts";
+import type { ChatEvent, ChatEvents } from "../../core/chat/chat-event.ts";
+import type { ReasoningPart } from "../../core/chat/chat-request.ts";
 
 /** The data that a vendor requires back with one tool call. */
 export interface SealedCall {

@@ -1,7 +1,7 @@
-import type { ChatEvents } from "../../core/chat-event.ts";
-import type { ChatRequest, ReasoningPart } from "../../core/chat-request.ts";
+import type { ChatEvents } from "../../core/chat/chat-event.ts";
+import type { ChatRequest, ReasoningPart } from "../../core/chat/chat-request.ts";
 import { BoundedMemory } from "../../lib/bounded-memory.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import { CollectSeals, type SealedCall } from "./collect-seals.ts";
 import { restoreSeals } from "./restore-seals.ts";
 import { nameOfText, restoreTextSeals } from "./text-seals.ts";

@@ -3,7 +3,7 @@ import type {
   AssistantPart,
   ChatMessage,
   ChatRequest,
-} from "../../core/chat-request.ts";
+} from "../../core/chat/chat-request.ts";
 import type { SealedCall } from "./collect-seals.ts";
 
 type FindCall = (callId: string) => SealedCall | undefined;

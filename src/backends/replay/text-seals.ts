@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { AssistantMessage, ChatMessage, ChatRequest } from "../../core/chat-request.ts";
+import type { AssistantMessage, ChatMessage, ChatRequest } from "../../core/chat/chat-request.ts";
 
 /**
  * Returns the name of an answer's text: a hash of the text and the whole conversation before it. A seal may contain

@@ -1,4 +1,4 @@
-import type { ChatMessage, ChatRequest } from "../../core/chat-request.ts";
+import type { ChatMessage, ChatRequest } from "../../core/chat/chat-request.ts";
 import { hashText } from "./hash-text.ts";
 
 /** The most parts of a message that are hashed. */

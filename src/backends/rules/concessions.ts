@@ -1,5 +1,5 @@
 import type { ClientCodec } from "../../codecs/codec.ts";
-import type { ChatRequest } from "../../core/chat-request.ts";
+import type { ChatRequest } from "../../core/chat/chat-request.ts";
 
 /** A feature that some models refuse and a call can do without: it is removed and the call is retried. */
 export interface Concession {

@@ -1,4 +1,4 @@
-import type { ChatRequest } from "../../core/chat-request.ts";
+import type { ChatRequest } from "../../core/chat/chat-request.ts";
 import type { Model } from "../backend.ts";
 
 /** The input of a backend's rules. */

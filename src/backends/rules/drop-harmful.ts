@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 
 type Member = JsonObject[string];
 

@@ -1,6 +1,6 @@
-import type { ChatRequest } from "../../core/chat-request.ts";
-import type { Effort } from "../../core/effort.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { ChatRequest } from "../../core/chat/chat-request.ts";
+import type { Effort } from "../../core/chat/effort.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { type Model, VENDOR_EFFORTS, type VendorEffort } from "../backend.ts";
 import { type Condition, holds } from "./conditions.ts";
 

@@ -6,7 +6,7 @@ import type {
   ImagePart,
   ToolDefinition,
   UserPart,
-} from "../../core/chat-request.ts";
+} from "../../core/chat/chat-request.ts";
 
 /** In nearly every language and tokenizer a token averages at least this many UTF-8 bytes. */
 const BYTES_PER_TOKEN = 3;

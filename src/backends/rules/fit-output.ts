@@ -1,7 +1,7 @@
-import type { ChatRequest } from "../../core/chat-request.ts";
+import type { ChatRequest } from "../../core/chat/chat-request.ts";
 import { type ContextOverflow, describeOverflow } from "../../core/context-overflow.ts";
 import { ServiceError } from "../../core/service-error.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json/json.ts";
 import type { Backend, CallOptions, Model } from "../backend.ts";
 import { estimateInputTokens } from "./estimate-input-tokens.ts";
 

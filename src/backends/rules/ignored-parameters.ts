@@ -1,6 +1,6 @@
-import type { ChatRequest } from "../../core/chat-request.ts";
-import { isAsked, PARAMETER_NAMES, type ParameterField } from "../../core/parameter-names.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import type { ChatRequest } from "../../core/chat/chat-request.ts";
+import { isAsked, PARAMETER_NAMES, type ParameterField } from "../../core/chat/parameter-names.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import type { ParameterTable } from "./parameter-rules.ts";
 
 const FIELDS = Object.keys(PARAMETER_NAMES) as ParameterField[];

@@ -1,5 +1,5 @@
-import type { ChatRequest, GenerationParameters } from "../../core/chat-request.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { ChatRequest, GenerationParameters } from "../../core/chat/chat-request.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { Model } from "../backend.ts";
 import { type Condition, holds, type Situation } from "./conditions.ts";
 import { dropHarmful } from "./drop-harmful.ts";

@@ -1,5 +1,5 @@
 import { ServiceError } from "../../core/service-error.ts";
-import { watchTime } from "../../lib/watch-time.ts";
+import { watchTime } from "../../lib/time/watch-time.ts";
 import type { UpstreamResponse } from "./upstream-response.ts";
 
 /** Wraps a response so that it fails with `upstream_timeout` when the engine is silent for too long during a read. */

@@ -1,7 +1,7 @@
 import type { Settings } from "../../config/settings.ts";
-import type { Clock } from "../../lib/clock.ts";
 import type { HttpClient } from "../../lib/http/http-client.ts";
 import type { Log } from "../../lib/log.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import { REPLICA_CHECKS } from "../replicas/replica-checks.ts";
 import { createReplicaClient, type ReplicaClient } from "../replicas/replica-client.ts";
 import type { Upstream } from "./upstream.ts";

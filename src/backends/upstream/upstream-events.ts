@@ -1,9 +1,9 @@
 import type { StreamReader } from "../../codecs/codec.ts";
-import type { ChatEvent } from "../../core/chat-event.ts";
+import type { ChatEvent } from "../../core/chat/chat-event.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { HttpChunk } from "../../lib/http/http-client.ts";
 import { nextOf, type ReceivingSource, receive, type Taker } from "../../lib/receive.ts";
-import { watchTime } from "../../lib/watch-time.ts";
+import { watchTime } from "../../lib/time/watch-time.ts";
 import { concealError } from "./conceal.ts";
 import type { Upstream } from "./upstream.ts";
 import type { UpstreamResponse } from "./upstream-response.ts";

@@ -1,5 +1,5 @@
-import type { Clock } from "../../lib/clock.ts";
 import type { HttpClient } from "../../lib/http/http-client.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import type { ReplicaClient } from "../replicas/replica-client.ts";
 import type { UpstreamFigures } from "./upstream-figures.ts";
 

@@ -1,6 +1,6 @@
 import { ServiceError } from "../../core/service-error.ts";
 import { Cancellation, type CancelSignal } from "../../lib/cancellation.ts";
-import { type TimeWatcher, unwatchTime, watchTimeBy } from "../../lib/watch-time.ts";
+import { type TimeWatcher, unwatchTime, watchTimeBy } from "../../lib/time/watch-time.ts";
 
 export interface WatchOptions {
   /** Aborted when the client leaves. */

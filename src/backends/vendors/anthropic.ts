@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { readContextOverflow } from "../../codecs/messages/client/vendor-errors.ts";
 import { messagesClient } from "../../codecs/messages/client.ts";
-import type { ChatRequest } from "../../core/chat-request.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import type { ChatRequest } from "../../core/chat/chat-request.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import type { Backend, Model } from "../backend.ts";
 import { inDialect } from "../rules/concessions.ts";
 import { isToolForced, LEAST_BUDGET_TOKENS } from "../rules/conditions.ts";

@@ -13,7 +13,7 @@ import { readContextOverflow as readOpenaiOverflow } from "../../codecs/shared/o
 import type { ContextOverflow } from "../../core/context-overflow.ts";
 import type { EmbeddingAnswer, EmbeddingRequest } from "../../core/embedding.ts";
 import { ServiceError } from "../../core/service-error.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import type { CallContext } from "../backend.ts";
 import { createEmbeddingModels, type EmbeddingModels } from "../models/embeddings-models.ts";
 import { type ListedName, listCards, listTags } from "../models/list-names.ts";

@@ -5,7 +5,7 @@ import {
   readRetryDelay,
 } from "../../codecs/generate-content/vendor-errors.ts";
 import { readVendorError } from "../../codecs/shared/vendor-message.ts";
-import { isJsonObject } from "../../lib/json.ts";
+import { isJsonObject } from "../../lib/json/json.ts";
 import type { Backend, Model } from "../backend.ts";
 import type { EffortRule } from "../rules/effort-rule.ts";
 import type { ParameterTable } from "../rules/parameter-rules.ts";

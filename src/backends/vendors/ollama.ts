@@ -4,7 +4,7 @@ import {
   isToolsUnsupported,
   readContextOverflow,
 } from "../../codecs/ollama-chat/engine-errors.ts";
-import type { ChatRequest } from "../../core/chat-request.ts";
+import type { ChatRequest } from "../../core/chat/chat-request.ts";
 import type { Backend } from "../backend.ts";
 import { createOllamaModels } from "../models/ollama-models.ts";
 import type { EffortRule } from "../rules/effort-rule.ts";

@@ -2,8 +2,8 @@ import { OPENAI_DIALECT } from "../../codecs/chat-completions/client/dialect.ts"
 import { createChatCompletionsClient } from "../../codecs/chat-completions/client.ts";
 import { responsesClient } from "../../codecs/responses/client.ts";
 import { readContextOverflow } from "../../codecs/shared/openai-overflow.ts";
-import type { ChatRequest } from "../../core/chat-request.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { ChatRequest } from "../../core/chat/chat-request.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { Backend, VendorEffort } from "../backend.ts";
 import { withoutEffort } from "../rules/concessions.ts";
 import { type EffortRule, nearestEffort } from "../rules/effort-rule.ts";

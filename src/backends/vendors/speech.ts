@@ -5,7 +5,7 @@ import {
   transcriptEvents,
 } from "../../codecs/transcription/read-transcript.ts";
 import { createTranscriptReader } from "../../codecs/transcription/transcript-reader.ts";
-import type { ChatEvents } from "../../core/chat-event.ts";
+import type { ChatEvents } from "../../core/chat/chat-event.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { TranscriptFormat, TranscriptionRequest } from "../../core/transcription.ts";
 import type { FormPart } from "../../lib/multipart/read-multipart.ts";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { chatCompletionsClient } from "../../codecs/chat-completions/client.ts";
 import { readContextOverflow } from "../../codecs/shared/openai-overflow.ts";
-import type { ChatRequest } from "../../core/chat-request.ts";
-import { isJsonObject } from "../../lib/json.ts";
+import type { ChatRequest } from "../../core/chat/chat-request.ts";
+import { isJsonObject } from "../../lib/json/json.ts";
 import type { Backend, CallOptions, Model } from "../backend.ts";
 import { isChatModelName } from "../models/model-traits.ts";
 import { withoutEffort } from "../rules/concessions.ts";

@@ -1,4 +1,4 @@
-import type { ChatEvent } from "../../core/chat-event.ts";
+import type { ChatEvent } from "../../core/chat/chat-event.ts";
 import type { ClientCodec } from "../codec.ts";
 import { readErrorMessage } from "../shared/openai-errors.ts";
 import { buildRequest } from "./client/build-request.ts";

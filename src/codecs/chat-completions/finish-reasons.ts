@@ -1,4 +1,4 @@
-import type { FinishReason } from "../../core/chat-event.ts";
+import type { FinishReason } from "../../core/chat/chat-event.ts";
 
 const CHAT_WORDS = {
   stop: "stop",

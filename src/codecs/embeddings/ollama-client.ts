@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../lib/json.ts";
+import { isJsonObject } from "../../lib/json/json.ts";
 import type { EmbeddingCodec } from "./client.ts";
 import { garbled, readVectors } from "./read-vectors.ts";
 

@@ -1,5 +1,5 @@
 import type { EmbeddingRequest, Vector } from "../../core/embedding.ts";
-import { isJsonObject, type JsonValue } from "../../lib/json.ts";
+import { isJsonObject, type JsonValue } from "../../lib/json/json.ts";
 import type { EmbeddingCodec } from "./client.ts";
 import { garbled, readVectors } from "./read-vectors.ts";
 

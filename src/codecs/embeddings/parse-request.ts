@@ -1,5 +1,5 @@
 import type { EmbeddingInput, EmbeddingRequest } from "../../core/embedding.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { checkRequest, invalidValue } from "../shared/check-request.ts";
 import { embeddingRequestSchema, MAX_INPUTS } from "./wire.ts";
 

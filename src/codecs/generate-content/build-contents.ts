@@ -5,9 +5,9 @@ import type {
   MediaSource,
   TextPart,
   UserPart,
-} from "../../core/chat-request.ts";
-import { openSeal } from "../../core/seal.ts";
-import type { JsonObject } from "../../lib/json.ts";
+} from "../../core/chat/chat-request.ts";
+import { openSeal } from "../../core/chat/seal.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { AssistantTurn, CallResult, Turn, UserTurn } from "../shared/alternate-turns.ts";
 import { objectText } from "../shared/object-text.ts";
 

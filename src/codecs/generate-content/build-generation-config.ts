@@ -1,6 +1,6 @@
-import type { ChatRequest, ResponseFormat } from "../../core/chat-request.ts";
-import { namesOfAsked } from "../../core/parameter-names.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
+import type { ChatRequest, ResponseFormat } from "../../core/chat/chat-request.ts";
+import { namesOfAsked } from "../../core/chat/parameter-names.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json/json.ts";
 
 /** The vendor's maximum. */
 const MAX_STOP_SEQUENCES = 5;

@@ -1,5 +1,5 @@
-import type { ChatRequest, ToolChoice, ToolDefinition } from "../../core/chat-request.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { ChatRequest, ToolChoice, ToolDefinition } from "../../core/chat/chat-request.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { UpstreamModel } from "../codec.ts";
 import { alternateTurns } from "../shared/alternate-turns.ts";
 import { buildContents, buildText } from "./build-contents.ts";

@@ -1,7 +1,7 @@
-import { markSeal } from "../../core/seal.ts";
+import { markSeal } from "../../core/chat/seal.ts";
 import { ServiceError } from "../../core/service-error.ts";
-import type { JsonObject } from "../../lib/json.ts";
-import { rawMember } from "../../lib/raw-json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import { rawMember } from "../../lib/json/raw-json.ts";
 import type { EventWriter } from "../shared/event-writer.ts";
 import { PartialArguments } from "./partial-arguments.ts";
 

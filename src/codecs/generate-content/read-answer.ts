@@ -1,8 +1,8 @@
-import type { FinishReason, Usage } from "../../core/chat-event.ts";
-import { markSeal } from "../../core/seal.ts";
+import type { FinishReason, Usage } from "../../core/chat/chat-event.ts";
+import { markSeal } from "../../core/chat/seal.ts";
 import { ServiceError } from "../../core/service-error.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
-import { rawElements, rawMember } from "../../lib/raw-json.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
+import { rawElements, rawMember } from "../../lib/json/raw-json.ts";
 import { brokenOff, notAnAnswer, parseAnswerObject, readCount } from "../shared/answer-json.ts";
 import { EventWriter } from "../shared/event-writer.ts";
 import { CallReader } from "./call-reader.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json/json.ts";
 import type { ProtocolError } from "./protocol-error.ts";
 import type { RequestId } from "./read-message.ts";
 import { type Era, VERSIONS } from "./versions.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { Era } from "./versions.ts";
 
 /** The errors of the protocol: their code, and the HTTP status in each era. */

@@ -1,5 +1,5 @@
 import { ServiceError } from "../../core/service-error.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { invalidValue } from "../shared/check-request.ts";
 import { ProtocolError } from "./protocol-error.ts";
 

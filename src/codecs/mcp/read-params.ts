@@ -1,5 +1,5 @@
-import { decodeBase64Text, encodeBase64Text } from "../../lib/base64-text.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
+import { decodeBase64Text, encodeBase64Text } from "../../lib/text/base64-text.ts";
 import { ProtocolError } from "./protocol-error.ts";
 
 export interface CallParams {

@@ -1,8 +1,8 @@
 import * as z from "zod";
-import type { FinishReason, Usage } from "../../core/chat-event.ts";
+import type { FinishReason, Usage } from "../../core/chat/chat-event.ts";
 import { ServiceError } from "../../core/service-error.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
-import { rawElements, rawMember } from "../../lib/raw-json.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
+import { rawElements, rawMember } from "../../lib/json/raw-json.ts";
 import { EventWriter } from "../shared/event-writer.ts";
 import { ThinkTagSplitter } from "../shared/think-tag-splitter.ts";
 import { readErrorField, toEngineError } from "./engine-errors.ts";

@@ -3,8 +3,8 @@ import type {
   ResponseFormat,
   ToolChoice,
   ToolDefinition,
-} from "../../core/chat-request.ts";
-import type { JsonObject } from "../../lib/json.ts";
+} from "../../core/chat/chat-request.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { UpstreamModel } from "../codec.ts";
 import { buildMessages } from "./build-messages.ts";
 import { buildOptions, namesKeptFromEngine, splitExtra } from "./build-options.ts";

@@ -6,10 +6,10 @@ import type {
   ToolCallPart,
   ToolMessage,
   UserPart,
-} from "../../core/chat-request.ts";
+} from "../../core/chat/chat-request.ts";
 import { ServiceError } from "../../core/service-error.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
-import { isDeeperThan } from "../../lib/json-depth.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
+import { isDeeperThan } from "../../lib/json/json-depth.ts";
 
 /** The maximum depth of JSON that the gateway reads, here for the JSON in the string of a call's arguments. */
 const MAX_ARGUMENTS_DEPTH = 128;

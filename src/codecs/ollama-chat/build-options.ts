@@ -1,5 +1,5 @@
-import type { GenerationParameters } from "../../core/chat-request.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
+import type { GenerationParameters } from "../../core/chat/chat-request.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json/json.ts";
 import type { UpstreamModel } from "../codec.ts";
 
 type Entry = readonly [name: string, value: JsonValue | undefined];

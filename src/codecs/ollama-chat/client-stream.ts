@@ -1,6 +1,6 @@
-import type { ChatEvent } from "../../core/chat-event.ts";
+import type { ChatEvent } from "../../core/chat/chat-event.ts";
 import { ServiceError, toServiceError } from "../../core/service-error.ts";
-import { LineReader } from "../../lib/line-reader.ts";
+import { LineReader } from "../../lib/text/line-reader.ts";
 import type { StreamReader } from "../codec.ts";
 import { AnswerReader } from "./answer-reader.ts";
 

@@ -1,4 +1,4 @@
-import type { ChatEvent } from "../../core/chat-event.ts";
+import type { ChatEvent } from "../../core/chat/chat-event.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { ClientCodec } from "../codec.ts";
 import { AnswerReader } from "./answer-reader.ts";

@@ -1,7 +1,7 @@
 import { type ContextOverflow, describeOverflow } from "../../core/context-overflow.ts";
 import { ServiceError } from "../../core/service-error.ts";
-import { hideAddresses } from "../../lib/hide-addresses.ts";
-import { isJsonObject } from "../../lib/json.ts";
+import { isJsonObject } from "../../lib/json/json.ts";
+import { hideAddresses } from "../../lib/text/hide-addresses.ts";
 
 const MAX_MESSAGE_LENGTH = 2000;
 

@@ -1,5 +1,5 @@
-import type { ChatEvent } from "../../core/chat-event.ts";
-import { namesOfAsked } from "../../core/parameter-names.ts";
+import type { ChatEvent } from "../../core/chat/chat-event.ts";
+import { namesOfAsked } from "../../core/chat/parameter-names.ts";
 import type { ClientCodec } from "../codec.ts";
 import { readErrorMessage } from "../shared/openai-errors.ts";
 import { buildRequest } from "./client/build-request.ts";

@@ -1,7 +1,7 @@
 import type { ServerCodec } from "../codec.ts";
 import { encodeError } from "../shared/openai-error-body.ts";
 import { encodeAnswer } from "./server/encode-answer.ts";
-import { parseRequest } from "./server/parse-request.ts";
+import { parseRequest } from "./server/parse/parse-request.ts";
 import type { ResponsesForm } from "./server/responses-form.ts";
 import { createStreamEncoder } from "./server/server-stream.ts";
 

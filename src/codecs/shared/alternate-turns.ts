@@ -6,7 +6,7 @@ import type {
   ToolCallPart,
   ToolMessage,
   UserPart,
-} from "../../core/chat-request.ts";
+} from "../../core/chat/chat-request.ts";
 
 /** A conversation for vendors that require two alternating roles and a system prompt before them. */
 export interface Conversation {

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import type { ToolRun } from "../../core/chat-event.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { ToolRun } from "../../core/chat/chat-event.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { AnswerContext } from "../codec.ts";
 
 const toolRun = z

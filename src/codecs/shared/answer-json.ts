@@ -1,5 +1,5 @@
 import { ServiceError } from "../../core/service-error.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 
 /** Parses a vendor's answer or event. Throws `upstream_error` when it is not a JSON object. */
 export function parseAnswerObject(text: string): JsonObject {

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { AttributeFilter } from "../../core/file-search.ts";
-import { isJsonObject } from "../../lib/json.ts";
-import { isStorableText } from "../../lib/storable-text.ts";
+import { isJsonObject } from "../../lib/json/json.ts";
+import { isStorableText } from "../../lib/text/storable-text.ts";
 import { checkRequest, invalidValue } from "./check-request.ts";
 
 type Path = readonly PropertyKey[];

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { invalidValue } from "./check-request.ts";
 
 const MAX_ITEMS = 100_000;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { ServiceError } from "../../core/service-error.ts";
-import { isJsonObject } from "../../lib/json.ts";
+import { isJsonObject } from "../../lib/json/json.ts";
 import {
   describeValue,
   findFault,
@@ -8,7 +8,7 @@ import {
   type Path,
   shownName,
   valueAt,
-} from "../../lib/value-faults.ts";
+} from "../../lib/json/value-faults.ts";
 
 /** Recognises usual values of fields, all of which the schema accepts, at a fraction of its cost. */
 export type UsualValues = Readonly<Record<string, (value: unknown) => boolean>>;

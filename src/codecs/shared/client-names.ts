@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../lib/json.ts";
+import { isJsonObject } from "../../lib/json/json.ts";
 
 /** How a client names its parameters, and which of them are never sent to any model. */
 export interface ClientNames {

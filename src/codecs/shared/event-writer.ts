@@ -1,5 +1,5 @@
-import type { ChatEvent, DeltaEvent, SignatureEvent, Usage } from "../../core/chat-event.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { ChatEvent, DeltaEvent, SignatureEvent, Usage } from "../../core/chat/chat-event.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 
 type TextKind = "text" | "reasoning" | "refusal";
 

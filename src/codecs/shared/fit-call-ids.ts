@@ -1,4 +1,4 @@
-import type { ChatMessage } from "../../core/chat-request.ts";
+import type { ChatMessage } from "../../core/chat/chat-request.ts";
 import { shortDigest } from "../../lib/id.ts";
 
 /** A vendor's requirements for the ids of tool calls. */

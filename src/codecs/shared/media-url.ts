@@ -1,4 +1,4 @@
-import type { MediaSource } from "../../core/chat-request.ts";
+import type { MediaSource } from "../../core/chat/chat-request.ts";
 import { invalidValue } from "./check-request.ts";
 
 const DATA_URL = /^data:([^,;]*)((?:;[^,;]*)*),/i;

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { EFFORTS, type Effort, parseEffort } from "../../core/effort.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { EFFORTS, type Effort, parseEffort } from "../../core/chat/effort.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { invalidValue } from "./check-request.ts";
 import { documentedWords } from "./documented-words.ts";
 

@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../lib/json.ts";
+import { isJsonObject } from "../../lib/json/json.ts";
 
 /**
  * Returns the arguments of a call as the text of a JSON object, which some vendors require. An object keeps its exact

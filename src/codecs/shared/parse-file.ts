@@ -1,7 +1,7 @@
-import type { DocumentPart, TextPart } from "../../core/chat-request.ts";
+import type { DocumentPart, TextPart } from "../../core/chat/chat-request.ts";
 import { ServiceError } from "../../core/service-error.ts";
-import { decodeBase64Text } from "../../lib/base64-text.ts";
-import { formatPath } from "../../lib/value-faults.ts";
+import { formatPath } from "../../lib/json/value-faults.ts";
+import { decodeBase64Text } from "../../lib/text/base64-text.ts";
 import { invalidValue } from "./check-request.ts";
 import { parseMediaUrl } from "./media-url.ts";
 

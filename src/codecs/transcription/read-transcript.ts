@@ -1,7 +1,7 @@
-import type { ChatEvent, Usage } from "../../core/chat-event.ts";
+import type { ChatEvent, Usage } from "../../core/chat/chat-event.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { TranscriptFormat } from "../../core/transcription.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { EventWriter } from "../shared/event-writer.ts";
 import { readTranscriptUsage } from "./transcript-usage.ts";
 

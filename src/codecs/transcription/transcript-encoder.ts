@@ -1,6 +1,6 @@
-import type { ChatEvent, DeltaEvent } from "../../core/chat-event.ts";
+import type { ChatEvent, DeltaEvent } from "../../core/chat/chat-event.ts";
 import type { ServiceError } from "../../core/service-error.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { StreamEncoder } from "../codec.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { ServiceError, toServiceError } from "../../core/service-error.ts";
 import { SseReader } from "../../lib/http/sse-reader.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import type { StreamReader } from "../codec.ts";
 import { EventWriter } from "../shared/event-writer.ts";
 import { readTranscriptUsage, toTokenUsage } from "./transcript-usage.ts";

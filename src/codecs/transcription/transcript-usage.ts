@@ -1,5 +1,5 @@
-import type { Usage } from "../../core/chat-event.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
+import type { Usage } from "../../core/chat/chat-event.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json/json.ts";
 
 /** Reads the tokens of a `usage` object; returns undefined when it reports a duration, or nothing. */
 export function readTranscriptUsage(usage: JsonValue | undefined): Usage | undefined {

@@ -3,7 +3,7 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { keepUserNames } from "../api/queries/user-names.ts";
-import { Toasts } from "../ui/toast.tsx";
+import { Toasts } from "../ui/overlays/toast.tsx";
 import { createQueryClient } from "./query-client.ts";
 import { router } from "./router.tsx";
 

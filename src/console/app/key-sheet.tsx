@@ -1,5 +1,5 @@
-import { Dialog } from "../ui/dialog.tsx";
 import { KeyHint } from "../ui/key-hint.tsx";
+import { Dialog } from "../ui/overlays/dialog.tsx";
 import { usePreferences } from "../ui/preferences.ts";
 import { useKeyBindings } from "../ui/use-keys.ts";
 

@@ -1,5 +1,5 @@
-import { LoginForm } from "../parts/login-form.tsx";
-import { Dialog } from "../ui/dialog.tsx";
+import { LoginForm } from "../parts/accounts/login-form.tsx";
+import { Dialog } from "../ui/overlays/dialog.tsx";
 
 interface LoginDialogProps {
   readonly isOpen: boolean;

@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { onSignedOut, tellSignedIn } from "../api/errors.ts";
 import { useSession } from "../api/queries/session.ts";
-import { lazyPart } from "../ui/lazy-part.tsx";
-import { OnceOpen } from "../ui/once-open.tsx";
+import { OnceOpen } from "../ui/overlays/once-open.tsx";
+import { lazyPart } from "../ui/status/lazy-part.tsx";
 
 const loadDialog = async () => (await import("./login-dialog.tsx")).LoginDialog;
 const LoginDialog = lazyPart(loadDialog);

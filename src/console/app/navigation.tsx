@@ -5,11 +5,11 @@ import { useStatus } from "../api/queries/status.ts";
 import { countOf } from "../lib/count.ts";
 import { GROUPS, type PageDefinition } from "../page-definition.ts";
 import { pages } from "../pages.ts";
-import { Badge, type Tone } from "../ui/badge.tsx";
 import { KeyHint } from "../ui/key-hint.tsx";
-import { Menu } from "../ui/menu.tsx";
-import { StatusDot } from "../ui/status-dot.tsx";
-import { Tip } from "../ui/tooltip.tsx";
+import { Menu } from "../ui/overlays/menu.tsx";
+import { Tip } from "../ui/overlays/tooltip.tsx";
+import { Badge, type Tone } from "../ui/status/badge.tsx";
+import { StatusDot } from "../ui/status/status-dot.tsx";
 
 interface NavigationProps {
   readonly onPalette: () => void;

@@ -1,7 +1,7 @@
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { clockAhead, onClock } from "../lib/clock.ts";
 import { formatDuration } from "../lib/count.ts";
-import { Button } from "../ui/button.tsx";
+import { Button } from "../ui/buttons/button.tsx";
 
 const BUILD_POLL_MS = 60_000;
 const WATCHED_POLL_MS = 1_000;

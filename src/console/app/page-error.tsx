@@ -1,6 +1,6 @@
 import type { ErrorComponentProps } from "@tanstack/react-router";
-import { Button } from "../ui/button.tsx";
-import { ErrorCard } from "../ui/error-card.tsx";
+import { Button } from "../ui/buttons/button.tsx";
+import { ErrorCard } from "../ui/status/error-card.tsx";
 
 /** What stands in the place of a page that broke, or whose files another build has taken away. */
 export function PageError({ error, reset }: ErrorComponentProps) {

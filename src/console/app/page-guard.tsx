@@ -1,9 +1,9 @@
 import type { ReactNode } from "react";
 import { useSession } from "../api/queries/session.ts";
 import type { PageDefinition } from "../page-definition.ts";
-import { EmptyState } from "../ui/empty-state.tsx";
-import { Link } from "../ui/link.tsx";
-import { PageHeader } from "../ui/page-header.tsx";
+import { Link } from "../ui/navigation/link.tsx";
+import { PageHeader } from "../ui/navigation/page-header.tsx";
+import { EmptyState } from "../ui/status/empty-state.tsx";
 
 interface PageGuardProps {
   readonly page: PageDefinition | undefined;

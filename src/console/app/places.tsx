@@ -1,9 +1,9 @@
 import { Navigate } from "@tanstack/react-router";
 import { useSession } from "../api/queries/session.ts";
 import { pages } from "../pages.ts";
-import { EmptyState } from "../ui/empty-state.tsx";
-import { Link } from "../ui/link.tsx";
-import { PageHeader } from "../ui/page-header.tsx";
+import { Link } from "../ui/navigation/link.tsx";
+import { PageHeader } from "../ui/navigation/page-header.tsx";
+import { EmptyState } from "../ui/status/empty-state.tsx";
 import { PageTitle } from "./page-title.tsx";
 
 const FIRST = { admin: ["overview", "keys"], user: ["chat", "keys"] } as const;

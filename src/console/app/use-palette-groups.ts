@@ -7,7 +7,7 @@ import { useSession } from "../api/queries/session.ts";
 import { useFoundUsers } from "../api/queries/users.ts";
 import { formatRelative } from "../lib/time.ts";
 import { usePreferences } from "../ui/preferences.ts";
-import { useNow } from "../ui/time.tsx";
+import { useNow } from "../ui/text/time.tsx";
 import { useKeyBindings } from "../ui/use-keys.ts";
 import {
   bestFirst,

@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from "./json-schema.ts";
+import { isObject, type JsonValue } from "./json/json-schema.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from "./json-schema.ts";
+import { isObject, type JsonValue } from "./json/json-schema.ts";
 
 /** The steps of a definition and what they read from each other, as the server connects them. */
 

@@ -1,6 +1,6 @@
-import { insertItem, sameJson, setValue } from "./json-edit.ts";
-import { formatJson } from "./json-format.ts";
-import { isObject, type JsonValue } from "./json-schema.ts";
+import { insertItem, sameJson, setValue } from "./json/json-edit.ts";
+import { formatJson } from "./json/json-format.ts";
+import { isObject, type JsonValue } from "./json/json-schema.ts";
 import {
   type JsonFault,
   type JsonNode,
@@ -9,7 +9,7 @@ import {
   nodeAt,
   parseJson,
   pathOfField,
-} from "./json-text.ts";
+} from "./json/json-text.ts";
 import {
   type FlowSource,
   type FlowStep,

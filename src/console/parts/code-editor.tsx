@@ -1,6 +1,6 @@
 import { Suspense } from "react";
-import { lazyPart } from "../ui/lazy-part.tsx";
-import { Skeleton } from "../ui/skeleton.tsx";
+import { lazyPart } from "../ui/status/lazy-part.tsx";
+import { Skeleton } from "../ui/status/skeleton.tsx";
 import type { CodeMirrorProps } from "./code-mirror.tsx";
 
 /** The editor is large, and most pages are seen without one. */

@@ -1,10 +1,10 @@
 import type { ReactNode } from "react";
-import type { ListState } from "../api/queries/use-list.ts";
-import { ErrorCard } from "../ui/error-card.tsx";
-import { Skeleton } from "../ui/skeleton.tsx";
-import { Table } from "../ui/table.tsx";
-import type { RowsProps } from "../ui/table-column.ts";
-import { Time } from "../ui/time.tsx";
+import type { ListState } from "../api/use-list.ts";
+import { ErrorCard } from "../ui/status/error-card.tsx";
+import { Skeleton } from "../ui/status/skeleton.tsx";
+import { Table } from "../ui/tables/table.tsx";
+import type { RowsProps } from "../ui/tables/table-column.ts";
+import { Time } from "../ui/text/time.tsx";
 
 type Rows<Row> = Omit<RowsProps<Row>, "rows" | "total" | "hasMore" | "onMore">;
 

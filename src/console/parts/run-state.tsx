@@ -1,6 +1,6 @@
 import type { WorkflowRun, WorkflowRunStep } from "../api/queries/workflow-runs.ts";
-import type { Tone } from "../ui/badge.tsx";
-import { StatusDot } from "../ui/status-dot.tsx";
+import type { Tone } from "../ui/status/badge.tsx";
+import { StatusDot } from "../ui/status/status-dot.tsx";
 
 type Status = WorkflowRun["status"] | WorkflowRunStep["status"];
 

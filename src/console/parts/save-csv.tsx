@@ -2,12 +2,12 @@ import { Download, X } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { loadCsv } from "../api/csv.ts";
 import { formatExact } from "../lib/count.ts";
-import { csvAddress } from "../lib/csv.ts";
-import { Button } from "../ui/button.tsx";
-import { CompactButton } from "../ui/compact-button.tsx";
-import { ErrorCard } from "../ui/error-card.tsx";
-import { saveFile } from "../ui/save-file.ts";
-import { showToast } from "../ui/toast.tsx";
+import { csvAddress } from "../lib/tables/csv.ts";
+import { Button } from "../ui/buttons/button.tsx";
+import { CompactButton } from "../ui/buttons/compact-button.tsx";
+import { saveFile } from "../ui/buttons/save-file.ts";
+import { showToast } from "../ui/overlays/toast.tsx";
+import { ErrorCard } from "../ui/status/error-card.tsx";
 
 interface SaveCsvProps {
   readonly path: string;

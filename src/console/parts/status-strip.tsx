@@ -1,11 +1,11 @@
 import { useEngines } from "../api/queries/engines.ts";
 import { useStatus } from "../api/queries/status.ts";
 import { countOf } from "../lib/count.ts";
-import type { Tone } from "../ui/badge.tsx";
-import { ErrorCard } from "../ui/error-card.tsx";
-import { Link } from "../ui/link.tsx";
-import { Skeleton } from "../ui/skeleton.tsx";
-import { StatusDot } from "../ui/status-dot.tsx";
+import { Link } from "../ui/navigation/link.tsx";
+import type { Tone } from "../ui/status/badge.tsx";
+import { ErrorCard } from "../ui/status/error-card.tsx";
+import { Skeleton } from "../ui/status/skeleton.tsx";
+import { StatusDot } from "../ui/status/status-dot.tsx";
 
 const FEW_DAYS = 30;
 const QUIET = "hover:underline";

@@ -1,5 +1,5 @@
 import type { ToolLevel } from "../api/queries/tools.ts";
-import { Badge } from "../ui/badge.tsx";
+import { Badge } from "../ui/status/badge.tsx";
 
 export const LEVELS: Readonly<Record<ToolLevel, string>> = {
   read_only: "Read only",

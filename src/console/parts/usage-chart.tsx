@@ -1,11 +1,11 @@
 import { Suspense } from "react";
 import { formatCount } from "../lib/count.ts";
-import type { Series } from "../ui/chart-drawing.ts";
-import { lazyPart } from "../ui/lazy-part.tsx";
-import { Skeleton } from "../ui/skeleton.tsx";
+import type { Series } from "../ui/charts/chart-drawing.ts";
+import { lazyPart } from "../ui/status/lazy-part.tsx";
+import { Skeleton } from "../ui/status/skeleton.tsx";
 
 /** Drawing is a third of what a page may load, and the rest of the page does not wait for it. */
-const Chart = lazyPart(async () => (await import("../ui/chart.tsx")).Chart);
+const Chart = lazyPart(async () => (await import("../ui/charts/chart.tsx")).Chart);
 
 interface UsageChartProps {
   /** What it shows, with its unit: "Tokens by day (UTC)". */

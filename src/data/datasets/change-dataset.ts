@@ -2,7 +2,7 @@ import { and, count, desc, eq, ilike, or, sql } from "drizzle-orm";
 import type { AnyActor } from "../../access/actor.ts";
 import { auditDetails } from "../../access/audit/record-audit.ts";
 import { type ChangeFrame, change } from "../../access/change.ts";
-import type { AnyCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import { toDatabaseError } from "../../db/database-error.ts";

@@ -1,5 +1,5 @@
 import type { DatasetColumn } from "../../db/tables/datasets.ts";
-import type { JsonObject, JsonValue } from "../../lib/json.ts";
+import type { JsonObject, JsonValue } from "../../lib/json/json.ts";
 import { checkValue } from "./check-value.ts";
 import { MAX_KEY_BYTES } from "./columns.ts";
 import type { DatasetRowFault } from "./datasets.ts";

@@ -1,6 +1,6 @@
 import type { DatasetColumn } from "../../db/tables/datasets.ts";
-import { isJsonObject, type JsonValue } from "../../lib/json.ts";
-import { isStorableText } from "../../lib/storable-text.ts";
+import { isJsonObject, type JsonValue } from "../../lib/json/json.ts";
+import { isStorableText } from "../../lib/text/storable-text.ts";
 
 /** A value as the database reads it, or what was expected in its place. */
 export type Checked = { readonly value: JsonValue } | { readonly expected: string };

@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { ServiceError } from "../../core/service-error.ts";
 import { type Db, withTransaction } from "../../db/context.ts";
 import { toDatabaseError } from "../../db/database-error.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { RowCheck } from "./check-rows.ts";
 import { commitLoad, type LoadTarget, type Staged } from "./commit-load.ts";
 import { type DatasetStore, tooManyRows } from "./dataset-store.ts";

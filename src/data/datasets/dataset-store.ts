@@ -1,10 +1,10 @@
 import { eq, or, type SQL, sql } from "drizzle-orm";
-import type { AnyCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import type { Database } from "../../db/database.ts";
 import { datasets } from "../../db/tables/datasets.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import type { DatasetViews } from "../views/dataset-views.ts";
 
 /** A dataset as it is stored. */

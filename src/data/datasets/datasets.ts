@@ -1,7 +1,7 @@
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import type { Db } from "../../db/context.ts";
 import type { DatasetColumn } from "../../db/tables/datasets.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 
 export const DATASET_CHANGES = ["append", "replace", "upsert"] as const;
 export type DatasetChange = (typeof DATASET_CHANGES)[number];

@@ -1,5 +1,5 @@
 import { eq } from "drizzle-orm";
-import type { AnyCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/callers/caller.ts";
 import type { Part } from "../../core/part.ts";
 import type { Base } from "../../db/base.ts";
 import type { Db } from "../../db/context.ts";

@@ -4,7 +4,7 @@ import type { Db } from "../../db/context.ts";
 import type { Ask } from "../../db/database.ts";
 import { toDatabaseError } from "../../db/database-error.ts";
 import type { DatasetColumn } from "../../db/tables/datasets.ts";
-import type { JsonObject, JsonValue } from "../../lib/json.ts";
+import type { JsonObject, JsonValue } from "../../lib/json/json.ts";
 import { isVisibleAt, listParts, type Segment, segmentsOf, tableOf } from "./dataset-tables.ts";
 
 const BATCH_ROWS = 1_000;

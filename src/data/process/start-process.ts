@@ -1,6 +1,6 @@
 import { setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
-import { LineReader } from "../../lib/line-reader.ts";
+import { LineReader } from "../../lib/text/line-reader.ts";
 import { spawnProgram } from "../../lib/worker/spawn-program.ts";
 import type { FromProcess, ProcessConfig, ToProcess } from "./process-messages.ts";
 

@@ -8,7 +8,7 @@ import { ADVISORY_LOCK } from "../../db/locks/advisory-locks.ts";
 import { biStatements } from "../../db/tables/bi-keys.ts";
 import { randomBase62 } from "../../lib/id.ts";
 import { causeOf } from "../../lib/log.ts";
-import { repeat } from "../../lib/repeat.ts";
+import { repeat } from "../../lib/time/repeat.ts";
 import type { Statement } from "../process/process-messages.ts";
 
 export type StatementLine = Omit<typeof biStatements.$inferSelect, "day">;

@@ -3,7 +3,7 @@ import { ServiceError } from "../../core/service-error.ts";
 import { type Db, withTransaction } from "../../db/context.ts";
 import type { Database } from "../../db/database.ts";
 import { datasets } from "../../db/tables/datasets.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import { datasetViewText, type ViewedRow } from "./dataset-view.ts";
 import {
   hasSchema,

@@ -1,7 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { BACKUPS_FOLDER } from "../../config/folders.ts";
-import { StartRefusal } from "../../lib/start-refusal.ts";
+import { StartRefusal } from "../../lib/folders/start-refusal.ts";
 
 /** Without these files the database's program creates a new database over the old one, or aborts. */
 const ESSENTIAL = ["PG_VERSION", join("global", "pg_control")];

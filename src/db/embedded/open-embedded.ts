@@ -1,10 +1,10 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { databaseFolder } from "../../config/folders.ts";
+import { makeSocketFolder } from "../../lib/folders/socket-folder.ts";
+import { StartRefusal } from "../../lib/folders/start-refusal.ts";
 import type { Log } from "../../lib/log.ts";
-import { makeSocketFolder } from "../../lib/socket-folder.ts";
-import { StartRefusal } from "../../lib/start-refusal.ts";
-import { within } from "../../lib/within.ts";
+import { within } from "../../lib/time/within.ts";
 import { connect } from "../connect.ts";
 import type { Db } from "../context.ts";
 import type { Database } from "../database.ts";

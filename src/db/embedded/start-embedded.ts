@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { StartRefusal } from "../../lib/start-refusal.ts";
+import { StartRefusal } from "../../lib/folders/start-refusal.ts";
 import { openRefusal } from "./check-embedded-folder.ts";
 
 /** The time limit of a start. The first one may have to create the database. */

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import postgres from "postgres";
-import { within } from "../../lib/within.ts";
+import { within } from "../../lib/time/within.ts";
 import { toDatabaseError } from "../database-error.ts";
 
 /** Every advisory lock of this program, in one place, so that no two are equal. The values are arbitrary. */

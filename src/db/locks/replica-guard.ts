@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Settings } from "../../config/settings.ts";
+import { StartRefusal } from "../../lib/folders/start-refusal.ts";
 import type { Log } from "../../lib/log.ts";
-import { StartRefusal } from "../../lib/start-refusal.ts";
 import { openReplicaLock, type ReplicaLock } from "./advisory-locks.ts";
 
 /** The time that a start waits for a stopping replica; a killed one releases its lock immediately. */

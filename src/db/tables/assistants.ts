@@ -10,7 +10,7 @@ import {
   text,
   timestamp,
 } from "drizzle-orm/pg-core";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { users } from "./users.ts";
 
 const moment = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });

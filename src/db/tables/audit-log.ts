@@ -1,6 +1,6 @@
 import { bigserial, index, jsonb, pgTable, text, timestamp } from "drizzle-orm/pg-core";
-import { AUDIT_ORIGINS } from "../../core/audit-origin.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import { AUDIT_ORIGINS } from "../../core/callers/audit-origin.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 
 /**
  * Every change to users, keys, license and settings. Append-only: a trigger refuses anything else. It contains no

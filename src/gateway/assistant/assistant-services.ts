@@ -1,5 +1,5 @@
 import type { Settings } from "../../config/settings.ts";
-import type { Caller, CurrentCaller } from "../../core/caller.ts";
+import type { Caller, CurrentCaller } from "../../core/callers/caller.ts";
 import type { KnownAssistants } from "../../knowledge/assistants/assistant.ts";
 import type { Search } from "../../knowledge/retrieve/passage.ts";
 import type { Log } from "../../lib/log.ts";

@@ -1,7 +1,12 @@
 import type { Model } from "../../backends/backend.ts";
 import { estimateInputTokens } from "../../backends/rules/estimate-input-tokens.ts";
 import { wantedOutputTokens } from "../../backends/rules/fit-output.ts";
-import type { ChatMessage, ChatRequest, TextPart, UserMessage } from "../../core/chat-request.ts";
+import type {
+  ChatMessage,
+  ChatRequest,
+  TextPart,
+  UserMessage,
+} from "../../core/chat/chat-request.ts";
 import { type NumberedPassage, renderPassages } from "./given-passages.ts";
 
 /** What one turn of an answer is asked from. */

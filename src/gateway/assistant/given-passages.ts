@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
-import type { FoundPassage, SourceEvent } from "../../core/chat-event.ts";
+import type { FoundPassage, SourceEvent } from "../../core/chat/chat-event.ts";
 import type { Passage } from "../../knowledge/retrieve/passage.ts";
 
 /** A passage with the number by which the model cites it, from 1. */

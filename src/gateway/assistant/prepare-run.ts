@@ -1,16 +1,16 @@
 import type { Model } from "../../backends/backend.ts";
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import type {
   ChatRequest,
   GenerationParameters,
   ResponseFormat,
   SystemMessage,
   ToolDefinition,
-} from "../../core/chat-request.ts";
+} from "../../core/chat/chat-request.ts";
 import { coversName } from "../../core/name-patterns.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Assistant, Grounding } from "../../knowledge/assistants/assistant.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { visibleTools } from "../../tools/visible-tools.ts";
 import type { ChatTarget } from "../resolve-target.ts";

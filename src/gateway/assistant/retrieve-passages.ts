@@ -1,4 +1,4 @@
-import type { ChatMessage, ChatRequest } from "../../core/chat-request.ts";
+import type { ChatMessage, ChatRequest } from "../../core/chat/chat-request.ts";
 import { cutQuestion } from "../../knowledge/retrieve/cut-question.ts";
 import type { Passage, Question } from "../../knowledge/retrieve/passage.ts";
 import { toAbortSignal } from "../../lib/cancellation.ts";

@@ -1,7 +1,7 @@
-import type { ChatEvent, ToolRun } from "../../core/chat-event.ts";
-import type { ToolCallPart, ToolMessage } from "../../core/chat-request.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { ChatEvent, ToolRun } from "../../core/chat/chat-event.ts";
+import type { ToolCallPart, ToolMessage } from "../../core/chat/chat-request.ts";
 import { limitWork } from "../../lib/concurrency.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import { cutResult, failed, runTool, type ToolLimits } from "../../tools/run-tool.ts";
 import type { Tool, ToolContext, ToolResult } from "../../tools/tool.ts";
 import { type GivenPassages, renderPassages } from "./given-passages.ts";

@@ -1,5 +1,5 @@
-import type { ChatEvent, FinishEvent, FinishReason } from "../../core/chat-event.ts";
-import type { AssistantPart, ToolCallPart } from "../../core/chat-request.ts";
+import type { ChatEvent, FinishEvent, FinishReason } from "../../core/chat/chat-event.ts";
+import type { AssistantPart, ToolCallPart } from "../../core/chat/chat-request.ts";
 import type { ServiceError } from "../../core/service-error.ts";
 
 type TextKind = "text" | "reasoning" | "refusal";

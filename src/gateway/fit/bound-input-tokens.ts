@@ -4,7 +4,7 @@ import type {
   ChatRequest,
   ToolDefinition,
   UserPart,
-} from "../../core/chat-request.ts";
+} from "../../core/chat/chat-request.ts";
 
 /** Text that a template adds around the whole prompt, such as the date or a default system message. */
 const TOKENS_PER_TEMPLATE = 512;

@@ -6,7 +6,7 @@ import type {
   DocumentPart,
   ImagePart,
   UserPart,
-} from "../../core/chat-request.ts";
+} from "../../core/chat/chat-request.ts";
 import { ServiceError } from "../../core/service-error.ts";
 
 type Attachment = ImagePart | AudioPart | DocumentPart;

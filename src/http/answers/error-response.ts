@@ -1,8 +1,8 @@
 import { encodeError } from "../../codecs/shared/openai-error-body.ts";
 import type { ServiceError } from "../../core/service-error.ts";
-import type { JsonObject } from "../../lib/json.ts";
-import { openaiLimitHeaders } from "../families/openai-limit-headers.ts";
-import type { SayLimits } from "../families/say-limits.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import { openaiLimitHeaders } from "../families/headers/openai-limit-headers.ts";
+import type { SayLimits } from "../families/headers/say-limits.ts";
 
 /** The form in which one family writes errors. */
 export interface ErrorForm {

@@ -1,4 +1,4 @@
-import type { JsonValue } from "../../lib/json.ts";
+import type { JsonValue } from "../../lib/json/json.ts";
 
 export function jsonResponse(value: JsonValue, status = 200): Response {
   return new Response(JSON.stringify(value), {

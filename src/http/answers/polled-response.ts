@@ -1,4 +1,4 @@
-import type { JsonValue } from "../../lib/json.ts";
+import type { JsonValue } from "../../lib/json/json.ts";
 import { jsonResponse } from "./json-response.ts";
 
 /** OpenAI's client libraries wait for so long before they ask again. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { UsageDifference } from "../../usage/sums/compare-sums.ts";
 import type { Reconciliation } from "../../usage/sums/reconcile-usage.ts";
 import type { UsageRepair } from "../../usage/sums/repair-usage.ts";

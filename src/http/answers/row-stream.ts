@@ -1,6 +1,6 @@
 import type { Dataset } from "../../data/datasets/datasets.ts";
-import { defused } from "../../lib/csv.ts";
-import type { JsonObject, JsonValue } from "../../lib/json.ts";
+import type { JsonObject, JsonValue } from "../../lib/json/json.ts";
+import { defused } from "../../lib/text/csv.ts";
 
 type Columns = Dataset["columns"];
 /** Their texts are numbers, and a minus before them is no formula. */

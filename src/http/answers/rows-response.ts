@@ -1,6 +1,6 @@
 import { ServiceError } from "../../core/service-error.ts";
-import { type CsvCell, csvLine } from "../../lib/csv.ts";
-import type { JsonValue } from "../../lib/json.ts";
+import type { JsonValue } from "../../lib/json/json.ts";
+import { type CsvCell, csvLine } from "../../lib/text/csv.ts";
 import { unpackRows, unpackText } from "../../workflows/rows/pack-rows.ts";
 import type { Row, RowChunk } from "../../workflows/rows/row.ts";
 

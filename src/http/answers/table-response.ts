@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
-import { type CsvCell, csvText } from "../../lib/csv.ts";
-import type { RequestContext } from "../request/route.ts";
+import { type CsvCell, csvText } from "../../lib/text/csv.ts";
+import type { RequestContext } from "../request/routes/route.ts";
 
 /** The format of the answer. */
 export const queryFormat = z.enum(["json", "csv"]);

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { JsonObject, JsonValue } from "../../lib/json.ts";
+import type { JsonObject, JsonValue } from "../../lib/json/json.ts";
 
 /** The record's spelling of a field name: `last_four` becomes `lastFour`. */
 type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`

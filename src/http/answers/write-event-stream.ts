@@ -1,7 +1,6 @@
 import type { StreamEncoder } from "../../codecs/codec.ts";
-import type { ChatEvent, ChatEvents } from "../../core/chat-event.ts";
+import type { ChatEvent, ChatEvents } from "../../core/chat/chat-event.ts";
 import { ServiceError, toServiceError } from "../../core/service-error.ts";
-import { atTurnEnd, type TurnWork } from "../../lib/at-turn-end.ts";
 import {
   nextOf,
   type ReceivingSource,
@@ -9,7 +8,8 @@ import {
   type Source,
   type Taker,
 } from "../../lib/receive.ts";
-import { type TimeWatcher, unwatchTime, watchTimeBy } from "../../lib/watch-time.ts";
+import { atTurnEnd, type TurnWork } from "../../lib/time/at-turn-end.ts";
+import { type TimeWatcher, unwatchTime, watchTimeBy } from "../../lib/time/watch-time.ts";
 import { isSettledWithin } from "../server/is-settled-within.ts";
 
 type Step = IteratorResult<readonly ChatEvent[]>;

@@ -1,9 +1,9 @@
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import type { Channel } from "../../core/channel.ts";
 import type { Deps } from "../../deps.ts";
 import { type EarlyJudgement, refuseExhausted } from "../../gateway/admit.ts";
 import type { OpenCall } from "../../gateway/open-calls.ts";
-import type { RequestContext } from "../request/route.ts";
+import type { RequestContext } from "../request/routes/route.ts";
 import { hasLongBody } from "../server/leaves-body-unread.ts";
 import { type JsonBody, readJsonBody } from "./read-json-body.ts";
 

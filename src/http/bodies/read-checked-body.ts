@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { parseRequest } from "../../codecs/shared/check-request.ts";
-import type { RequestContext } from "../request/route.ts";
+import type { RequestContext } from "../request/routes/route.ts";
 import { type BodyLimits, readJsonBody } from "./read-json-body.ts";
 
 /** Far more than a user, a key or a login needs; much less than a conversation. */

@@ -1,6 +1,6 @@
 import { ServiceError } from "../../core/service-error.ts";
 import type { CancelSignal } from "../../lib/cancellation.ts";
-import { isDeeperThan } from "../../lib/json-depth.ts";
+import { isDeeperThan } from "../../lib/json/json-depth.ts";
 import { findJsonError } from "./find-json-error.ts";
 import { inLargeTurn } from "./large-turns.ts";
 import { readWholeBody } from "./read-whole-body.ts";

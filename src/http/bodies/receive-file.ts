@@ -1,8 +1,8 @@
 import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ServiceError } from "../../core/service-error.ts";
+import { makeFolder } from "../../lib/folders/make-folder.ts";
 import { randomBase62 } from "../../lib/id.ts";
-import { makeFolder } from "../../lib/make-folder.ts";
 import type { BodyStream } from "./read-body-stream.ts";
 
 /** A body that was written to a temporary file. */

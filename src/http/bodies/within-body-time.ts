@@ -1,6 +1,6 @@
 import { ServiceError } from "../../core/service-error.ts";
 import type { CancelSignal } from "../../lib/cancellation.ts";
-import { unwatchTime, watchTimeBy } from "../../lib/watch-time.ts";
+import { unwatchTime, watchTimeBy } from "../../lib/time/watch-time.ts";
 
 /**
  * Returns the result of `reading` a body, if it takes no longer than the allowed time. Rejects with `request_timeout`,

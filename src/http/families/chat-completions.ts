@@ -6,11 +6,11 @@ import {
 import { chatCompletionsServer } from "../../codecs/chat-completions/server.ts";
 import type { Deps } from "../../deps.ts";
 import { CHAT_ERRORS, KEY_SECURITY } from "../openapi/documentation.ts";
-import type { RouteDefinition } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
-import { CHAT_COMPLETION_EXAMPLES } from "./chat-completion-examples.ts";
+import type { RouteDefinition } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 import { createChatHandler } from "./chat-handler.ts";
-import { IGNORED_HEADER } from "./ignored-headers.ts";
+import { CHAT_COMPLETION_EXAMPLES } from "./documentation/chat-completion-examples.ts";
+import { IGNORED_HEADER } from "./headers/ignored-headers.ts";
 
 const createChatCompletion = {
   access: "caller",

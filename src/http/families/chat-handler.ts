@@ -1,8 +1,8 @@
 import type { AnswerContext, ServerCodec } from "../../codecs/codec.ts";
 import { type ClientNames, nameIgnored } from "../../codecs/shared/client-names.ts";
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import type { Channel } from "../../core/channel.ts";
-import { foldEvents } from "../../core/fold-events.ts";
+import { foldEvents } from "../../core/chat/fold-events.ts";
 import type { Deps } from "../../deps.ts";
 import { answerChat, type ChatReply } from "../../gateway/answer-chat.ts";
 import type { AnswerMemory } from "../../gateway/answer-memory.ts";
@@ -12,8 +12,8 @@ import { readCallBody } from "../bodies/read-call-body.ts";
 import { logInternalError } from "../request/log-internal-error.ts";
 import { openQuietCall } from "../request/open-quiet-call.ts";
 import type { RequestLine } from "../request/request-line.ts";
-import type { RequestContext } from "../request/route.ts";
-import { ignoredHeaders } from "./ignored-headers.ts";
+import type { RequestContext } from "../request/routes/route.ts";
+import { ignoredHeaders } from "./headers/ignored-headers.ts";
 
 interface Answer<Form> {
   readonly codec: ServerCodec<Form>;

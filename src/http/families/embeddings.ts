@@ -6,9 +6,9 @@ import { embed } from "../../gateway/embed.ts";
 import { readCallBody } from "../bodies/read-call-body.ts";
 import { CHAT_ERRORS, KEY_SECURITY } from "../openapi/documentation.ts";
 import { openQuietCall } from "../request/open-quiet-call.ts";
-import type { RouteDefinition } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
-import { EMBEDDING_EXAMPLES, EMBEDDING_LIST_EXAMPLE } from "./embedding-examples.ts";
+import type { RouteDefinition } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
+import { EMBEDDING_EXAMPLES, EMBEDDING_LIST_EXAMPLE } from "./documentation/embedding-examples.ts";
 
 const { 404: _noAssistants, ...EMBEDDING_ERRORS } = CHAT_ERRORS;
 

@@ -4,18 +4,18 @@ import { ProtocolError } from "../../codecs/mcp/protocol-error.ts";
 import type { McpRequest } from "../../codecs/mcp/read-message.ts";
 import { readCallParams } from "../../codecs/mcp/read-params.ts";
 import type { Era } from "../../codecs/mcp/versions.ts";
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import type { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { callTool } from "../../gateway/call-tool.ts";
 import type { OpenCall } from "../../gateway/open-calls.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { markedArguments } from "../../tools/servers/protocol/parameter-headers.ts";
 import type { BoundTools } from "../../tools/visible-tools.ts";
 import { answerLate } from "../answers/late-answer.ts";
 import { judgeEarly } from "../bodies/read-call-body.ts";
 import { logInternalError } from "../request/log-internal-error.ts";
-import type { RequestContext } from "../request/route.ts";
+import type { RequestContext } from "../request/routes/route.ts";
 
 /** One request with what its answer depends on. */
 export interface McpCall {

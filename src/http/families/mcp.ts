@@ -13,14 +13,14 @@ import { pageOfTools, readAskedVersion } from "../../codecs/mcp/read-params.ts";
 import { type Era, negotiate } from "../../codecs/mcp/versions.ts";
 import type { Deps } from "../../deps.ts";
 import type { OpenCall } from "../../gateway/open-calls.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { type BoundTools, boundTools } from "../../tools/visible-tools.ts";
 import { type BodyLimits, readJsonBody } from "../bodies/read-json-body.ts";
 import { openQuietCall } from "../request/open-quiet-call.ts";
-import type { RequestContext } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
-import { callMcp } from "./mcp-documentation.ts";
+import type { RequestContext } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
+import { callMcp } from "./documentation/mcp-documentation.ts";
 import { answerToolCall, type McpCall } from "./mcp-tool-call.ts";
 
 /** Arguments of a tool are short. */

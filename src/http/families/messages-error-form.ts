@@ -1,6 +1,6 @@
 import { encodeError } from "../../codecs/messages/server/encode-error.ts";
 import type { ErrorForm } from "../answers/error-response.ts";
-import { messagesLimitHeaders } from "./messages-limit-headers.ts";
+import { messagesLimitHeaders } from "./headers/messages-limit-headers.ts";
 
 /** The status of an overloaded vendor, after which clients of this family wait longer. */
 const OVERLOADED = 529;

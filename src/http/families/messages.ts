@@ -12,17 +12,17 @@ import { jsonResponse } from "../answers/json-response.ts";
 import { readCallBody } from "../bodies/read-call-body.ts";
 import { KEY_SECURITY } from "../openapi/documentation.ts";
 import { openQuietCall } from "../request/open-quiet-call.ts";
-import type { RouteDefinition } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RouteDefinition } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 import { createChatHandler } from "./chat-handler.ts";
-import { IGNORED_HEADER } from "./ignored-headers.ts";
 import {
   MESSAGE_EXAMPLE,
   MESSAGE_EXAMPLES,
   TOKEN_COUNT_EXAMPLE,
   TOKEN_COUNT_EXAMPLES,
-} from "./message-examples.ts";
-import { MESSAGES_ERRORS } from "./messages-documentation.ts";
+} from "./documentation/message-examples.ts";
+import { MESSAGES_ERRORS } from "./documentation/messages-documentation.ts";
+import { IGNORED_HEADER } from "./headers/ignored-headers.ts";
 
 const createMessage = {
   access: "caller",

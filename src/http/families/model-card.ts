@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { Model } from "../../backends/backend.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 
 const tokens = z.number().int().nullable();
 const support = z.object({ supported: z.boolean() });

@@ -8,11 +8,11 @@ import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { CHAT_ERRORS, KEY_ERRORS, KEY_SECURITY, refusal } from "../openapi/documentation.ts";
-import type { RouteDefinition } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RouteDefinition } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 import { createChatHandler } from "./chat-handler.ts";
-import { IGNORED_HEADER } from "./ignored-headers.ts";
-import { RESPONSE_EXAMPLES } from "./response-examples.ts";
+import { RESPONSE_EXAMPLES } from "./documentation/response-examples.ts";
+import { IGNORED_HEADER } from "./headers/ignored-headers.ts";
 
 const createResponse = {
   access: "caller",

@@ -6,7 +6,7 @@ import {
   transcriptionRequestSchema,
   transcriptionSchema,
 } from "../../codecs/transcription/wire.ts";
-import type { ChatEvents } from "../../core/chat-event.ts";
+import type { ChatEvents } from "../../core/chat/chat-event.ts";
 import type { Deps } from "../../deps.ts";
 import { refuseBoundKey } from "../../gateway/admit.ts";
 import type { OpenCall } from "../../gateway/open-calls.ts";
@@ -19,8 +19,8 @@ import { formBoundary, readForm } from "../bodies/read-form.ts";
 import { CHAT_ERRORS, KEY_SECURITY, refusal } from "../openapi/documentation.ts";
 import { logInternalError } from "../request/log-internal-error.ts";
 import { openQuietCall } from "../request/open-quiet-call.ts";
-import type { RequestContext, RouteDefinition } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RequestContext, RouteDefinition } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const { 404: _noAssistants, ...AUDIO_ERRORS } = CHAT_ERRORS;
 

@@ -1,7 +1,7 @@
 import { encodeError as encodeMessagesError } from "../../codecs/messages/server/encode-error.ts";
 import { encodeError } from "../../codecs/shared/openai-error-body.ts";
 import { type ErrorCode, type ErrorDetails, ServiceError } from "../../core/service-error.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 
 /** The headers and errors that every route can answer with, so that no definition has to repeat them. */
 

@@ -4,8 +4,8 @@ import { dirname, join } from "node:path";
 import { SwaggerUI } from "@hono/swagger-ui";
 import type { AccessLevel } from "../../access/authenticate.ts";
 import type { Deps } from "../../deps.ts";
-import type { AnyRouteDefinition, RouteDefinition } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { AnyRouteDefinition, RouteDefinition } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 import { createOpenApiDocument } from "./openapi-document.ts";
 
 /** The files of the reference page; no other name is ever read from the disk. */

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { errorSchema } from "../../codecs/chat-completions/server/wire.ts";
-import type { RouteDefinition } from "../request/route.ts";
+import type { RouteDefinition } from "../request/routes/route.ts";
 
 /** Parts of the OpenAPI document that many routes share. */
 export const KEY_SECURITY: NonNullable<RouteDefinition["security"]> = [

@@ -1,8 +1,8 @@
 import { OpenAPIHono, type RouteConfig } from "@hono/zod-openapi";
 import { SESSION_COOKIE } from "../../access/sent-credential.ts";
-import { scopeFor } from "../../core/service-scope.ts";
-import { isJsonObject } from "../../lib/json.ts";
-import type { AnyRouteDefinition } from "../request/route.ts";
+import { scopeFor } from "../../core/callers/service-scope.ts";
+import { isJsonObject } from "../../lib/json/json.ts";
+import type { AnyRouteDefinition } from "../request/routes/route.ts";
 import { completeDocument } from "./complete-document.ts";
 
 type Audience = "public" | "console";

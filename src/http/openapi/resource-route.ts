@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { AccessLevel } from "../../access/authenticate.ts";
-import type { RouteDefinition, TokenAccess } from "../request/route.ts";
+import type { RouteDefinition, TokenAccess } from "../request/routes/route.ts";
 import { BODY_ERRORS, KEY_ERRORS, KEY_SECURITY, NO_SECURITY, refusal } from "./documentation.ts";
 
 /** The parts of a route that a resource decides; `resourceRoute` adds those that all routes share. */

@@ -11,8 +11,8 @@ import { createCors } from "./cors.ts";
 import { foreignOrigin } from "./foreign-origin.ts";
 import { isForwardedHttps } from "./is-forwarded-https.ts";
 import { RequestLine } from "./request-line.ts";
-import type { RequestEnvironment, RouteProperties } from "./route.ts";
-import { type RouteTable, routedPath } from "./route-table.ts";
+import type { RequestEnvironment, RouteProperties } from "./routes/route.ts";
+import { type RouteTable, routedPath } from "./routes/route-table.ts";
 
 type Environment = RequestEnvironment["Bindings"];
 

@@ -1,4 +1,4 @@
-import type { RequestContext } from "./route.ts";
+import type { RequestContext } from "./routes/route.ts";
 
 export function idOf({ req }: RequestContext): string {
   return req.param("id") ?? "";

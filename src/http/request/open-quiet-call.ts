@@ -1,6 +1,6 @@
 import type { Deps } from "../../deps.ts";
 import type { OpenCall } from "../../gateway/open-calls.ts";
-import type { RequestContext } from "./route.ts";
+import type { RequestContext } from "./routes/route.ts";
 
 /** Opens a call during which the connection may be silent, and after which its request is logged. */
 export function openQuietCall(deps: Deps, context: RequestContext): OpenCall {

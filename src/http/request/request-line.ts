@@ -1,4 +1,4 @@
-import type { AnyCaller, DataCaller } from "../../core/caller.ts";
+import type { AnyCaller, DataCaller } from "../../core/callers/caller.ts";
 import type { ServiceError } from "../../core/service-error.ts";
 import { type Log, writePlainLine } from "../../lib/log.ts";
 import type { UsageRecord } from "../../usage/usage-record.ts";

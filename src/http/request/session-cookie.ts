@@ -1,5 +1,5 @@
 import { SESSION_COOKIE } from "../../access/sent-credential.ts";
-import type { RequestContext } from "./route.ts";
+import type { RequestContext } from "./routes/route.ts";
 
 /**
  * Returns the console's cookie as `Set-Cookie`. No script can read it, and browsers do not send it for pages of other

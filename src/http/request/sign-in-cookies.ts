@@ -1,6 +1,6 @@
 import type { OpenSignIn } from "../../access/sign-in/open-sign-in.ts";
 import { type BegunSignIn, SIGN_IN_SECONDS } from "../../access/sign-in/open-sign-in.ts";
-import type { RequestContext } from "./route.ts";
+import type { RequestContext } from "./routes/route.ts";
 
 const NAME = "gateway_sign_in_";
 /** With this prefix browsers take a cookie only from this very host, by https, and for all of its paths. */

@@ -7,7 +7,7 @@ import { count, unixTime } from "../fields.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { readQuery } from "../page.ts";
 import { idOf } from "../request/id-of.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const sums = {
   requests: count,

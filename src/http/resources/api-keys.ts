@@ -26,7 +26,7 @@ import { resourceRoute } from "../openapi/resource-route.ts";
 import { byOffset, countedList, page, readQuery } from "../page.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const MAX_SCOPE_NAMES = 256;
 

@@ -14,7 +14,7 @@ import { resourceRoute } from "../openapi/resource-route.ts";
 import { readQuery } from "../page.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 /** Instructions have 256,000 characters of up to four bytes, or of six when they are escaped. */
 const BODY_LIMITS = { maxBytes: 2 * 1024 * 1024, maxDepth: 64, isFixed: true } as const;

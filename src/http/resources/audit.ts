@@ -2,14 +2,14 @@ import { z } from "@hono/zod-openapi";
 import { type AuditEntry, listAudit } from "../../access/audit/list-audit.ts";
 import { AUDIT_TARGET_KINDS } from "../../access/audit/record-audit.ts";
 import { invalidValue } from "../../codecs/shared/check-request.ts";
-import { AUDIT_ORIGINS } from "../../core/audit-origin.ts";
+import { AUDIT_ORIGINS } from "../../core/callers/audit-origin.ts";
 import type { Deps } from "../../deps.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { toJson, toRecord } from "../answers/to-json.ts";
 import { givenTime, queryId, time } from "../fields.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { openList, page, readQuery } from "../page.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const ACTION = /^[a-z][a-z0-9_]{0,62}(\.([a-z][a-z0-9_]{0,62})?)?$/;
 

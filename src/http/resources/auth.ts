@@ -1,9 +1,9 @@
 import { z } from "@hono/zod-openapi";
-import { changePassword } from "../../access/sessions/change-password.ts";
 import { findSession } from "../../access/sessions/find-session.ts";
-import type { LoggedIn } from "../../access/sessions/logged-in.ts";
-import { login } from "../../access/sessions/login.ts";
+import type { LoggedIn } from "../../access/sessions/login/logged-in.ts";
+import { login } from "../../access/sessions/login/login.ts";
 import { logout } from "../../access/sessions/logout.ts";
+import { changePassword } from "../../access/sessions/passwords/change-password.ts";
 import type { Deps } from "../../deps.ts";
 import { jsonResponse, secretResponse } from "../answers/json-response.ts";
 import { toJson } from "../answers/to-json.ts";
@@ -11,8 +11,8 @@ import { readCheckedBody } from "../bodies/read-checked-body.ts";
 import { limit, newPassword, role, time } from "../fields.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { actorOf } from "../request/actor-of.ts";
-import type { RequestContext } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RequestContext } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 import { sessionCookie } from "../request/session-cookie.ts";
 
 const password = z.string().openapi({ format: "password" });

@@ -7,7 +7,7 @@ import type { RunningBackup } from "../../operations/backup/open-backups.ts";
 import { relayedResponse } from "../answers/relayed-response.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { actorOf } from "../request/actor-of.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 /** A client that takes nothing for this long is disconnected: a backup holds a snapshot of the database open. */
 const SILENCE_MS = 60_000;

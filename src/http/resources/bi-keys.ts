@@ -11,7 +11,7 @@ import {
 } from "../../access/bi-keys/bi-keys.ts";
 import { connectionTexts, type DataAddress } from "../../access/bi-keys/connection-texts.ts";
 import { requireAdministrator } from "../../access/require-administrator.ts";
-import type { AnyCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/callers/caller.ts";
 import type { Deps } from "../../deps.ts";
 import { jsonResponse, secretResponse } from "../answers/json-response.ts";
 import { toJson, toRecord } from "../answers/to-json.ts";
@@ -22,8 +22,8 @@ import { resourceRoute } from "../openapi/resource-route.ts";
 import { byOffset, countedList, page, readQuery } from "../page.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
-import type { RequestContext } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RequestContext } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const biKeyList = countedList(biKey).openapi("BiKeyList");
 const deletedBiKey = z

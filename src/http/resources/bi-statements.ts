@@ -6,7 +6,7 @@ import { toJson, toRecord } from "../answers/to-json.ts";
 import { givenTime, queryId, time } from "../fields.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { openList, page, readQuery } from "../page.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const outcome = z.enum(["ok", "error", "refused", "cut", "cancelled"]);
 

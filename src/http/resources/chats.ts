@@ -17,8 +17,8 @@ import { invalidValue, parseRequest } from "../../codecs/shared/check-request.ts
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import type { OpenCall } from "../../gateway/open-calls.ts";
-import { rawMember } from "../../lib/raw-json.ts";
-import { valueAt } from "../../lib/value-faults.ts";
+import { rawMember } from "../../lib/json/raw-json.ts";
+import { valueAt } from "../../lib/json/value-faults.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { toJson, toRecord } from "../answers/to-json.ts";
 import { readCheckedBody } from "../bodies/read-checked-body.ts";
@@ -38,8 +38,8 @@ import { resourceRoute } from "../openapi/resource-route.ts";
 import { readQuery } from "../page.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
-import type { RequestContext } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RequestContext } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const DOCUMENT_MAX_BYTES = 4 * 1024 * 1024;
 /** What a body has beside its document. */

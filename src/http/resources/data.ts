@@ -1,4 +1,4 @@
-import type { DataCaller } from "../../core/caller.ts";
+import type { DataCaller } from "../../core/callers/caller.ts";
 import {
   admitted,
   type Format,
@@ -26,8 +26,8 @@ import {
 } from "../data-fields.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { readQuery } from "../page.ts";
-import type { RequestContext } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RequestContext } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const DATA = { path: "/v1/data", access: "data", tag: "Data" } as const;
 const errors = {

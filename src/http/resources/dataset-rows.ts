@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { z } from "@hono/zod-openapi";
 import { invalidValue } from "../../codecs/shared/check-request.ts";
-import type { AnyCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { findDataset } from "../../data/datasets/change-dataset.ts";
 import { DATASET_NAME } from "../../data/datasets/columns.ts";
@@ -11,7 +11,7 @@ import { type Import, importDataset, importRows } from "../../data/datasets/impo
 import { TABLE_TYPES, type TableFormat } from "../../data/datasets/imports/table-job.ts";
 import type { RowPlace } from "../../data/datasets/read-rows.ts";
 import type { Deps } from "../../deps.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { rowStreamResponse } from "../answers/row-stream.ts";
 import { toJson } from "../answers/to-json.ts";
@@ -25,8 +25,8 @@ import { resourceRoute } from "../openapi/resource-route.ts";
 import { limit, readQuery } from "../page.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
-import type { RequestContext } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RequestContext } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const MAX_BYTES = 256 * 1024 * 1024;
 /** Files that this server takes at once, and those of one user: each is on the disk while it is read. */

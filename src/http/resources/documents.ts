@@ -10,8 +10,8 @@ import { createUploadPlaces } from "../bodies/upload-places.ts";
 import { count } from "../fields.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { openQuietCall } from "../request/open-quiet-call.ts";
-import type { RequestContext } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RequestContext } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 /** More than the context of most models; the rest of a longer document belongs into a vector store. */
 const MAX_CHARACTERS = 1_000_000;

@@ -4,7 +4,7 @@ import { jsonResponse } from "../answers/json-response.ts";
 import { toJson } from "../answers/to-json.ts";
 import { count, unixTime } from "../fields.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const engine = z
   .object({

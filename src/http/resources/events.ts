@@ -17,7 +17,7 @@ import { resourceRoute } from "../openapi/resource-route.ts";
 import { openList, page, readQuery } from "../page.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 /** The list is open, because events of an earlier release may still be stored. */
 const eventKind = z

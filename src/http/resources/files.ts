@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { parseRequest } from "../../codecs/shared/check-request.ts";
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import type { Deps } from "../../deps.ts";
 import { createFile } from "../../knowledge/files/create-file.ts";
 import { deleteFile } from "../../knowledge/files/delete-files.ts";
@@ -18,8 +18,8 @@ import { resourceRoute } from "../openapi/resource-route.ts";
 import { readQuery } from "../page.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
-import type { RequestContext } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RequestContext } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 /** OpenAI's limits: of a page, and of `expires_after.seconds`. */
 const MAX_LIMIT = 10_000;

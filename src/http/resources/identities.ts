@@ -15,7 +15,7 @@ import { time } from "../fields.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const subject = z
   .string()

@@ -9,7 +9,7 @@ import { count } from "../fields.ts";
 import { licenseState } from "../license-state.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { actorOf } from "../request/actor-of.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const licenseDetails = z
   .object({

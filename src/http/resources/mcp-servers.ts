@@ -1,13 +1,13 @@
 import type { Deps } from "../../deps.ts";
-import { approveTools, setToolLevel } from "../../tools/servers/approve-tools.ts";
-import { createToolServer, deleteToolServer } from "../../tools/servers/change-server.ts";
+import { approveTools, setToolLevel } from "../../tools/servers/changes/approve-tools.ts";
+import { createToolServer, deleteToolServer } from "../../tools/servers/changes/change-server.ts";
+import { updateToolServer } from "../../tools/servers/changes/update-server.ts";
 import {
   checkToolServer,
   findToolServer,
   listToolServers,
   type ShownServerWithTools,
 } from "../../tools/servers/tool-servers.ts";
-import { updateToolServer } from "../../tools/servers/update-server.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { toJson, toRecord } from "../answers/to-json.ts";
 import { hasBody, readCheckedBody } from "../bodies/read-checked-body.ts";
@@ -24,7 +24,7 @@ import { resourceRoute } from "../openapi/resource-route.ts";
 import { readQuery } from "../page.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const COLLECTION = {
   path: "/api/mcp-servers",

@@ -6,7 +6,7 @@ import { toJson } from "../answers/to-json.ts";
 import { count, unixTime } from "../fields.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { readQuery } from "../page.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const MAX_HOURS = 168;
 

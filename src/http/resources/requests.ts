@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { CHANNELS } from "../../core/channel.ts";
 import type { Deps } from "../../deps.ts";
-import { decodeBase64Text, encodeBase64Text } from "../../lib/base64-text.ts";
-import type { CsvCell } from "../../lib/csv.ts";
+import { decodeBase64Text, encodeBase64Text } from "../../lib/text/base64-text.ts";
+import type { CsvCell } from "../../lib/text/csv.ts";
 import { readRequest } from "../../usage/reports/find-request.ts";
 import { listRequests } from "../../usage/reports/list-requests.ts";
 import { OUTCOMES } from "../../usage/usage-record.ts";
@@ -14,7 +14,7 @@ import { resourceRoute } from "../openapi/resource-route.ts";
 import { limit, page, readQuery } from "../page.ts";
 import { queryTime, readRange } from "../query-range.ts";
 import { idOf } from "../request/id-of.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const DEFAULT_LIMIT = 50;
 const CSV_LIMIT = 1_000;

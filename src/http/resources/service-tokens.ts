@@ -9,7 +9,7 @@ import {
   type ServiceToken,
   updateServiceToken,
 } from "../../access/service-tokens/service-tokens.ts";
-import { SERVICE_SCOPES } from "../../core/service-scope.ts";
+import { SERVICE_SCOPES } from "../../core/callers/service-scope.ts";
 import type { Deps } from "../../deps.ts";
 import { jsonResponse, secretResponse } from "../answers/json-response.ts";
 import { toJson, toRecord } from "../answers/to-json.ts";
@@ -20,7 +20,7 @@ import { resourceRoute } from "../openapi/resource-route.ts";
 import { byOffset, countedList, page, readQuery } from "../page.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const scope = z.enum(SERVICE_SCOPES);
 const changeable = {

@@ -3,7 +3,7 @@ import { describeSettings } from "../../config/describe-settings.ts";
 import type { Deps } from "../../deps.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const setting = z
   .object({

@@ -11,8 +11,8 @@ import { RETRY_SECONDS, refusalPage } from "../answers/sign-in-refusal-page.ts";
 import { readCheckedBody } from "../bodies/read-checked-body.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { readReturnTo } from "../request/read-return-to.ts";
-import type { RequestContext, RouteDefinition } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RequestContext, RouteDefinition } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 import { sessionCookie } from "../request/session-cookie.ts";
 import { forgetBegun, keepBegun, readBegun, readCookie } from "../request/sign-in-cookies.ts";
 

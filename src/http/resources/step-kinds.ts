@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { Deps } from "../../deps.ts";
-import { keepLargeNumbers } from "../../lib/exact-json.ts";
+import { keepLargeNumbers } from "../../lib/json/exact-json.ts";
 import { COMMON_FIELDS } from "../../workflows/definition/parse-steps.ts";
 import { TRIGGER_SCHEMAS } from "../../workflows/definition/parse-triggers.ts";
 import { testWorkflowStep } from "../../workflows/records/test-workflow-step.ts";
@@ -11,7 +11,7 @@ import { toJson } from "../answers/to-json.ts";
 import { readCheckedBody } from "../bodies/read-checked-body.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { idOf } from "../request/id-of.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 import { anyObject, TAG } from "../workflow-fields.ts";
 
 const MAX_ROWS = 100;

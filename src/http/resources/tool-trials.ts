@@ -1,10 +1,10 @@
 import { z } from "@hono/zod-openapi";
-import type { SessionCaller } from "../../core/caller.ts";
+import type { SessionCaller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { tryTool } from "../../gateway/try-tool.ts";
 import type { Assistant } from "../../knowledge/assistants/assistant.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { listLeftOut, listReplaced } from "../../tools/servers/tool-servers.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { trialAssistant } from "../../tools/trial-assistant.ts";
@@ -14,7 +14,7 @@ import { readCheckedBody } from "../bodies/read-checked-body.ts";
 import { count, queryId } from "../fields.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { openQuietCall } from "../request/open-quiet-call.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 /** As at `/mcp`: arguments of a tool are short. */
 const BODY_LIMITS = { maxBytes: 4 * 1024 * 1024, maxDepth: 64, isFixed: true } as const;

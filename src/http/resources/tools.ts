@@ -4,7 +4,7 @@ import type { Tool } from "../../tools/tool.ts";
 import { boundTools } from "../../tools/visible-tools.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const tool = z
   .object({

@@ -12,8 +12,8 @@ import { resourceRoute } from "../openapi/resource-route.ts";
 import { readQuery } from "../page.ts";
 import { queryTime, readRange } from "../query-range.ts";
 import { actorOf } from "../request/actor-of.ts";
-import type { RequestContext } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RequestContext } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 /** One call may cover at most a month, which is compared hour by hour. */

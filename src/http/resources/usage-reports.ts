@@ -18,7 +18,7 @@ import { count, queryId, searchText, unixTime } from "../fields.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { byOffset, page, readQuery } from "../page.ts";
 import { queryTime, readRange } from "../query-range.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const DEFAULT_DAYS = 30;

@@ -2,8 +2,8 @@ import { z } from "@hono/zod-openapi";
 import { invalidValue } from "../../codecs/shared/check-request.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
-import { keepLargeNumbers } from "../../lib/exact-json.ts";
-import { isJsonObject } from "../../lib/json.ts";
+import { keepLargeNumbers } from "../../lib/json/exact-json.ts";
+import { isJsonObject } from "../../lib/json/json.ts";
 import { readCallChain } from "../../workflows/calls-out/call-chain.ts";
 import { retryRun, startRun, stopRun, stopRuns } from "../../workflows/records/control-runs.ts";
 import { findRun } from "../../workflows/records/find-run.ts";
@@ -22,8 +22,8 @@ import { byOffset, page, readQuery } from "../page.ts";
 import { queryTime } from "../query-range.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
-import type { RequestContext } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RequestContext } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 import {
   listedRun,
   runPlace,

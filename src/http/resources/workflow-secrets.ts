@@ -10,8 +10,8 @@ import { storableText, time } from "../fields.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { byOffset, countedList, page, readQuery } from "../page.ts";
 import { actorOf } from "../request/actor-of.ts";
-import type { RequestContext } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RequestContext } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 import { TAG } from "../workflow-fields.ts";
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;

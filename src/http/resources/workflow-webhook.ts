@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { combineAcceptances } from "../../workflows/intake/combine-acceptances.ts";
@@ -9,8 +9,8 @@ import { jsonResponse } from "../answers/json-response.ts";
 import { readJsonBytes } from "../bodies/read-json-body.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { idOf } from "../request/id-of.ts";
-import type { RequestContext } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RequestContext } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const MAX_BYTES = 32 * 1024 * 1024;
 /**

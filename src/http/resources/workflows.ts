@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { invalidValue } from "../../codecs/shared/check-request.ts";
 import type { Deps } from "../../deps.ts";
-import { keepLargeNumbers } from "../../lib/exact-json.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { keepLargeNumbers } from "../../lib/json/exact-json.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { readFields } from "../../workflows/definition/describe-faults.ts";
 import { outside } from "../../workflows/definition/parse-triggers.ts";
 import {
@@ -30,8 +30,8 @@ import { resourceRoute } from "../openapi/resource-route.ts";
 import { byOffset, countedList, page, readQuery, search } from "../page.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
-import type { RequestContext } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RequestContext } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 import {
   definitionFields,
   definitionRefusal,

@@ -1,5 +1,5 @@
 import { ServiceError } from "../../core/service-error.ts";
-import type { RouteProperties } from "../request/route.ts";
+import type { RouteProperties } from "../request/routes/route.ts";
 
 const HOST = /^(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 /** Encodings and forms in which two readers see two different paths. */

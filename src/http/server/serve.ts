@@ -1,5 +1,5 @@
+import { StartRefusal } from "../../lib/folders/start-refusal.ts";
 import { watchDescriptors } from "../../lib/process/watch-descriptors.ts";
-import { StartRefusal } from "../../lib/start-refusal.ts";
 import { serveOnBun } from "./serve-on-bun.ts";
 import { serveOnNode } from "./serve-on-node.ts";
 import type { ServeOptions, Server } from "./server.ts";

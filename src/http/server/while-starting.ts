@@ -1,12 +1,12 @@
 import type { Settings } from "../../config/settings.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { createRequestIds } from "../../lib/id.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { type ErrorForm, errorResponse } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { waitingPage } from "../console/waiting-page.ts";
-import { areaAt } from "../request/areas.ts";
-import { routedPath } from "../request/route-table.ts";
+import { areaAt } from "../request/routes/areas.ts";
+import { routedPath } from "../request/routes/route-table.ts";
 import type { ServeOptions } from "./server.ts";
 
 /** The pages of the console, but none of its files. */

@@ -1,14 +1,14 @@
 import { z } from "@hono/zod-openapi";
 import type { Deps } from "../../deps.ts";
 import type { Log } from "../../lib/log.ts";
-import { within } from "../../lib/within.ts";
+import { within } from "../../lib/time/within.ts";
 import type { Readiness } from "../../operations/health.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { licenseState } from "../license-state.ts";
 import { NO_SECURITY, refusal } from "../openapi/documentation.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
-import type { RouteDefinition } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RouteDefinition } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const ENGINE_PATIENCE_MS = 1_000;
 

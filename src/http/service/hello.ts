@@ -1,6 +1,6 @@
 import type { Deps } from "../../deps.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const HELLO = resourceRoute({
   path: "/api/hello",

@@ -2,8 +2,8 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { METRICS_CONTENT_TYPE } from "../../operations/metrics/render-metrics.ts";
-import type { RouteDefinition } from "../request/route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import type { RouteDefinition } from "../request/routes/route.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const OPEN_METRICS =
   "anybody who reaches this server can read /metrics; set METRICS_TOKEN. A proxy's rules for the path are not enough";

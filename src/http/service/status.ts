@@ -3,7 +3,7 @@ import type { Model } from "../../backends/backend.ts";
 import type { Deps } from "../../deps.ts";
 import { mayUse } from "../../knowledge/rights.ts";
 import { shareRecent } from "../../lib/concurrency.ts";
-import { within } from "../../lib/within.ts";
+import { within } from "../../lib/time/within.ts";
 import { outboxFigures } from "../../queue/figures.ts";
 import { countWaitingTools } from "../../tools/servers/tool-servers.ts";
 import { countFailingWorkflows } from "../../workflows/records/workflows.ts";
@@ -11,7 +11,7 @@ import { jsonResponse } from "../answers/json-response.ts";
 import { count } from "../fields.ts";
 import { licenseState } from "../license-state.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
-import { createRouter, type Router } from "../request/router.ts";
+import { createRouter, type Router } from "../request/routes/router.ts";
 
 const ENGINE_PATIENCE_MS = 1_000;
 /** However many consoles poll, the database is asked whether it answers, and for its figures, this often. */

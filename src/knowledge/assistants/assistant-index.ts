@@ -1,4 +1,4 @@
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import { mayUse, type Visibility } from "../rights.ts";
 import type { Assistant, KnownAssistants } from "./assistant.ts";
 import { nameKey } from "./name-key.ts";

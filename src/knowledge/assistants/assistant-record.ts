@@ -1,6 +1,6 @@
 import { and, eq } from "drizzle-orm";
-import type { Caller } from "../../core/caller.ts";
-import { parseEffort } from "../../core/effort.ts";
+import type { Caller } from "../../core/callers/caller.ts";
+import { parseEffort } from "../../core/chat/effort.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import { assistants } from "../../db/tables/assistants.ts";

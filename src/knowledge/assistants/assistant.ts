@@ -1,6 +1,6 @@
-import type { Caller } from "../../core/caller.ts";
-import type { Effort } from "../../core/effort.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { Caller } from "../../core/callers/caller.ts";
+import type { Effort } from "../../core/chat/effort.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { Owned } from "../rights.ts";
 
 /** What tools may do, from the least to the most. */

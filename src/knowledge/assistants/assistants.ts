@@ -1,6 +1,6 @@
 import type { ModelCatalog } from "../../backends/models/model-catalog.ts";
 import type { Database } from "../../db/database.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import type { FollowedAssistants } from "./known-assistants.ts";
 
 /** What the functions of this folder need. */

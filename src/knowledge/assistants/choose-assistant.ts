@@ -1,4 +1,4 @@
-import type { Caller, KeyCaller } from "../../core/caller.ts";
+import type { Caller, KeyCaller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Assistant, KnownAssistants } from "./assistant.ts";
 import { nameKey } from "./name-key.ts";

@@ -1,6 +1,6 @@
 import { eq, inArray } from "drizzle-orm";
 import { isAbove } from "../../access/keys/refuse-more-rights.ts";
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import { coversName, EVERY_NAME } from "../../core/name-patterns.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";

@@ -7,7 +7,7 @@ import { DatabaseError } from "../../db/database-error.ts";
 import { repeatConflict } from "../../db/repeat-conflict.ts";
 import { files, vectorStoreFiles } from "../../db/tables/knowledge.ts";
 import { fireEvents } from "../../queue/internal-events.ts";
-import { removeFilesFromAllStores } from "../ingest/remove-chunks.ts";
+import { removeFilesFromAllStores } from "../ingest/chunks/remove-chunks.ts";
 import { mayChange, mayUse } from "../rights.ts";
 import { removeUnreferenced } from "./contents.ts";
 import { type FileStore, factsOf, noSuchFile, type StoredFile } from "./files.ts";

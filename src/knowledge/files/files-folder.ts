@@ -3,9 +3,9 @@ import { join } from "node:path";
 import type { Db } from "../../db/context.ts";
 import { installation } from "../../db/tables/installation.ts";
 import { files } from "../../db/tables/knowledge.ts";
+import { makeFolder } from "../../lib/folders/make-folder.ts";
+import { StartRefusal } from "../../lib/folders/start-refusal.ts";
 import { randomBase62 } from "../../lib/id.ts";
-import { makeFolder } from "../../lib/make-folder.ts";
-import { StartRefusal } from "../../lib/start-refusal.ts";
 
 /** The file in FILES_DIR that holds the folder's id. */
 const MARK = "folder-id";

@@ -1,11 +1,11 @@
 import { stat } from "node:fs/promises";
 import { and, asc, desc, eq, gt, isNull, or, type SQL, sql } from "drizzle-orm";
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Database } from "../../db/database.ts";
 import { files } from "../../db/tables/knowledge.ts";
-import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import type { UploadedFileFacts } from "../../queue/subscriptions.ts";
 import { mayUse, visibleTo } from "../rights.ts";
 import type { Originals } from "./originals.ts";

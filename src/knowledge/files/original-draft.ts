@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { makeFolder } from "../../lib/make-folder.ts";
-import { syncFolder } from "../../lib/sync-folder.ts";
+import { makeFolder } from "../../lib/folders/make-folder.ts";
+import { syncFolder } from "../../lib/folders/sync-folder.ts";
 
 /** Smaller pieces are joined up to this size: a system call for each byte would take longer than its way through the network. */
 const BUFFER_BYTES = 64 * 1024;

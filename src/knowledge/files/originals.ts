@@ -1,8 +1,8 @@
 import type { Dirent } from "node:fs";
 import { opendir, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
+import { makeFolder } from "../../lib/folders/make-folder.ts";
 import { randomBase62 } from "../../lib/id.ts";
-import { makeFolder } from "../../lib/make-folder.ts";
 import { createDraft, type OriginalDraft } from "./original-draft.ts";
 import { isRemovalHeld } from "./removal-hold.ts";
 

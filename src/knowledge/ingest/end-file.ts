@@ -1,12 +1,12 @@
 import { eq, sql } from "drizzle-orm";
 import { type Db, withTransaction } from "../../db/context.ts";
 import { vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
-import { storableText } from "../../lib/storable-text.ts";
+import { storableText } from "../../lib/text/storable-text.ts";
+import { type ChunkStore, measureChunks, removeEarlierVersions } from "./chunks/store-chunks.ts";
 import { enqueueIngestion } from "./ingestion-jobs.ts";
 import { changeFile, deleteChunks, type IngestionTarget, lockStore } from "./ingestion-target.ts";
 import { failReindex, swapIfWhole } from "./reindex.ts";
 import { reportEnd } from "./report-ingested.ts";
-import { type ChunkStore, measureChunks, removeEarlierVersions } from "./store-chunks.ts";
 
 export type FileErrorCode = NonNullable<(typeof vectorStoreFiles.$inferSelect)["errorCode"]>;
 

@@ -2,14 +2,14 @@ import { lstat } from "node:fs/promises";
 import { and, desc, eq, inArray, notExists, sql } from "drizzle-orm";
 import { type Db, withTransaction } from "../../db/context.ts";
 import { files, vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
-import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import type { WorkContext } from "../../queue/topic.ts";
 import type { SeenFile } from "../../queue/watched-folders/folder-reader.ts";
 import type { FileConnections } from "../file-connections.ts";
 import { cleanFilename } from "../files/filename.ts";
+import { removeFilesFromStore } from "./chunks/remove-chunks.ts";
 import { enqueueIngestion } from "./ingestion-jobs.ts";
-import { removeFilesFromStore } from "./remove-chunks.ts";
 
 /** Files that are copied and added in one transaction. */
 const FILES_A_TRANSACTION = 20;

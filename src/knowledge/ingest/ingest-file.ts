@@ -1,6 +1,6 @@
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import {
   ClaimLost,
   describeFailure,
@@ -8,6 +8,8 @@ import {
   type WorkContext,
 } from "../../queue/topic.ts";
 import { UnreadableFile } from "../readers/reader.ts";
+import type { ReadChunks } from "./chunks/read-chunks.ts";
+import { beginFile, type ChunkStore, OtherDimensions, storeBatch } from "./chunks/store-chunks.ts";
 import type { EmbedFirst } from "./embed-in-batches.ts";
 import { completeFile, type FileFailure, failFile } from "./end-file.ts";
 import type { IngestedFile } from "./ingestion-jobs.ts";
@@ -17,8 +19,6 @@ import {
   readTarget,
   TargetGone,
 } from "./ingestion-target.ts";
-import type { ReadChunks } from "./read-chunks.ts";
-import { beginFile, type ChunkStore, OtherDimensions, storeBatch } from "./store-chunks.ts";
 
 /**
  * Pauses between the tries of a file. Each try also waits for minutes while the embedding engine is unavailable, so that

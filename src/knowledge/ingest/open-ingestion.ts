@@ -7,6 +7,8 @@ import type { Job, JobOutcome, Topic, WorkContext } from "../../queue/topic.ts";
 import { type TopicWorker, workTopic } from "../../queue/work-topic.ts";
 import type { Embedder } from "../embed-texts.ts";
 import type { FileConnections } from "../file-connections.ts";
+import type { ReadChunks } from "./chunks/read-chunks.ts";
+import { pruneChunks } from "./chunks/remove-chunks.ts";
 import { createBatchEmbedder } from "./embed-in-batches.ts";
 import { listFolderBatch } from "./folder-batch.ts";
 import { type FolderParts, forgetFiles, type TakeFile } from "./folder-files.ts";
@@ -19,9 +21,7 @@ import {
   INGEST_TOPIC,
   type IngestionJobs,
 } from "./ingestion-jobs.ts";
-import type { ReadChunks } from "./read-chunks.ts";
 import { beginReindex } from "./reindex.ts";
-import { pruneChunks } from "./remove-chunks.ts";
 import { repairIngestion } from "./repair-ingestion.ts";
 import { reportBatch } from "./report-ingested.ts";
 

@@ -1,4 +1,4 @@
-import { isDeeperThan } from "../../lib/json-depth.ts";
+import { isDeeperThan } from "../../lib/json/json-depth.ts";
 import {
   type Block,
   type Cell,

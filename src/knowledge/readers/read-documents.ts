@@ -1,5 +1,5 @@
 // The program of the process that reads documents: each job is a file, each result a batch of its blocks.
-import { storableText } from "../../lib/storable-text.ts";
+import { storableText } from "../../lib/text/storable-text.ts";
 import { serveJobs } from "../../lib/worker/serve-jobs.ts";
 import type { ReadJob } from "./open-document-reader.ts";
 import { type Block, type Cell, DAMAGED, tooManyCharacters, UnreadableFile } from "./reader.ts";

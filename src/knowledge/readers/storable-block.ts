@@ -1,4 +1,4 @@
-import { storableText } from "../../lib/storable-text.ts";
+import { storableText } from "../../lib/text/storable-text.ts";
 import type { Block, Cell } from "./reader.ts";
 
 /** Returns a block without the characters that a database cannot store; undefined when nothing else is in it. */

@@ -1,12 +1,12 @@
 import { type SQL, sql } from "drizzle-orm";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Database } from "../../db/database.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import { untilAborted } from "../../lib/until-aborted.ts";
 import type { Embedder } from "../embed-texts.ts";
 import { cutQuestion } from "./cut-question.ts";
 import { fuseRanks } from "./fuse-ranks.ts";
-import { VECTORS_INDEX } from "./index-names.ts";
+import { VECTORS_INDEX } from "./indexes/index-names.ts";
 import type { Passage, Question, Search } from "./passage.ts";
 import { readPassages } from "./read-passages.ts";
 import {

@@ -1,5 +1,5 @@
 import { and, gt, inArray, isNull, or, sql } from "drizzle-orm";
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import {
@@ -9,8 +9,8 @@ import {
   files,
   vectorStoreFiles,
 } from "../../db/tables/knowledge.ts";
+import { raiseVersion } from "../ingest/chunks/remove-chunks.ts";
 import { enqueueIngestion, enqueueSettlement, newBatchId } from "../ingest/ingestion-jobs.ts";
-import { raiseVersion } from "../ingest/remove-chunks.ts";
 import { visibleTo } from "../rights.ts";
 import { refuseExpired, type StoreRow } from "./stores.ts";
 import { touchStores } from "./touch-stores.ts";

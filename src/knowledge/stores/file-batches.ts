@@ -1,6 +1,6 @@
 import { and, eq } from "drizzle-orm";
 import type { Actor } from "../../access/actor.ts";
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import { fileBatches } from "../../db/tables/knowledge.ts";

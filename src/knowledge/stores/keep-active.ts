@@ -1,5 +1,5 @@
 import type { Database } from "../../db/database.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import { touchStores } from "./touch-stores.ts";
 
 /** A store that is searched all the time is written once in this time. */

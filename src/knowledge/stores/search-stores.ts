@@ -1,4 +1,4 @@
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import type { AttributeFilter } from "../../core/file-search.ts";
 import type { Passage, Search } from "../retrieve/passage.ts";
 import { readStore, refuseExpired, type StoreRow, type Stores } from "./stores.ts";

@@ -1,11 +1,11 @@
 import { and, asc, eq, getTableColumns, gt, type SQL } from "drizzle-orm";
 import type { Actor } from "../../access/actor.ts";
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import { type Cursor, type CursorPage, readCursorPage } from "../../db/cursor-page.ts";
 import { chunks, type FileAttributes, files, vectorStoreFiles } from "../../db/tables/knowledge.ts";
-import { raiseVersion, removeFileFromStore } from "../ingest/remove-chunks.ts";
+import { raiseVersion, removeFileFromStore } from "../ingest/chunks/remove-chunks.ts";
 import { addFiles, type NewStoreFile, type StoreFileRow } from "./add-files.ts";
 import { type InStore, readBatch } from "./file-batches.ts";
 import { changeStore, readStore, type Stores } from "./stores.ts";

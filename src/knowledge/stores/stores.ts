@@ -1,13 +1,13 @@
 import { inArray, type SQL, sql } from "drizzle-orm";
 import type { Actor } from "../../access/actor.ts";
 import { change } from "../../access/change.ts";
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import type { Database } from "../../db/database.ts";
 import { vectorStores } from "../../db/tables/knowledge.ts";
-import type { Clock } from "../../lib/clock.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import type { FileConnection } from "../file-connections.ts";
 import { mayChange, mayUse } from "../rights.ts";
 

@@ -2,7 +2,7 @@ import { and, eq } from "drizzle-orm";
 import type { Actor } from "../../access/actor.ts";
 import { auditDetails } from "../../access/audit/record-audit.ts";
 import { change } from "../../access/change.ts";
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import { type Cursor, type CursorPage, readCursorPage } from "../../db/cursor-page.ts";

@@ -1,5 +1,5 @@
 import ipaddr from "ipaddr.js";
-import { StartRefusal } from "../start-refusal.ts";
+import { StartRefusal } from "../folders/start-refusal.ts";
 
 export type Address = ReturnType<typeof ipaddr.parse>;
 type Range = ReturnType<typeof ipaddr.parseCIDR>;

@@ -1,9 +1,9 @@
 import { lstat, lutimes, readlink, symlink, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { makeFolder } from "../folders/make-folder.ts";
+import { StartRefusal } from "../folders/start-refusal.ts";
 import { randomBase62 } from "../id.ts";
-import { makeFolder } from "../make-folder.ts";
-import { StartRefusal } from "../start-refusal.ts";
 import { type Heart, HeartbeatWatch, SILENCE_MS } from "./heartbeat-watch.ts";
 import { isRunning, type ProcessIdentity, thisProcess } from "./process-identity.ts";
 

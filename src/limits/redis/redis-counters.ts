@@ -1,5 +1,5 @@
-import type { KeyLimits } from "../../core/caller.ts";
-import { type Clock, systemClock } from "../../lib/clock.ts";
+import type { KeyLimits } from "../../core/callers/caller.ts";
+import { type Clock, systemClock } from "../../lib/time/clock.ts";
 import { tokensNeeded } from "../judge.ts";
 import { utcMonth } from "../key-counters.ts";
 import type { LimitedCall, LimitedSubject } from "../limits.ts";

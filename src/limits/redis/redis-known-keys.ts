@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { KeyLimits } from "../../core/caller.ts";
+import type { KeyLimits } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Database } from "../../db/database.ts";
-import type { Clock } from "../../lib/clock.ts";
-import { within } from "../../lib/within.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import { within } from "../../lib/time/within.ts";
 import { utcMonth } from "../key-counters.ts";
 import type { LimitedSubject } from "../limits.ts";
 import { readStoredUsage, readStoredUsageOfUser } from "./read-stored-usage.ts";

@@ -1,9 +1,9 @@
-import type { KeyLimits } from "../../core/caller.ts";
+import type { KeyLimits } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Database } from "../../db/database.ts";
-import type { Clock } from "../../lib/clock.ts";
 import { shortDigest } from "../../lib/id.ts";
 import type { Log } from "../../lib/log.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import type { GuardedLimits } from "../guard-limits.ts";
 import { extendedCall, findRefusal, hasTokenLimit, type Refusal } from "../judge.ts";
 import { limitRefusal } from "../limit-refusal.ts";

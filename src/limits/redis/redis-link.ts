@@ -1,8 +1,8 @@
 import { Redis } from "ioredis";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Log } from "../../lib/log.ts";
-import { watchTime } from "../../lib/watch-time.ts";
-import { within } from "../../lib/within.ts";
+import { watchTime } from "../../lib/time/watch-time.ts";
+import { within } from "../../lib/time/within.ts";
 
 /** Redis answers in a fraction of a millisecond; a server without any answer for this long hangs. */
 const ANSWER_TIMEOUT_MS = 450;

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { AlertRule, Finding } from "../../core/part.ts";
 import type { Db } from "../../db/context.ts";
 import { DatabaseError, isUnavailable, toDatabaseError } from "../../db/database-error.ts";
-import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import { within } from "../../lib/within.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import { within } from "../../lib/time/within.ts";
 import { raiseFinding } from "./raise-finding.ts";
 import { pruneSuppressions } from "./send-alert.ts";
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Db } from "../../db/context.ts";
 import { DatabaseError, isFromDatabase, toDatabaseError } from "../../db/database-error.ts";
-import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import { within } from "../../lib/within.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import { within } from "../../lib/time/within.ts";
 import type { MonthlyUseObserver } from "../../limits/limits.ts";
 import { type BudgetAlertType, type BudgetUse, raiseBudgetAlert } from "./budget-alert.ts";
 

@@ -1,7 +1,7 @@
 import { and, between, eq, isNull, not, notInArray, sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
 import { alertSuppressions, outboxEvents } from "../../db/tables/outbox.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { enqueue } from "../../queue/enqueue.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,6 @@
 import { toDatabaseError } from "../../db/database-error.ts";
-import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import type { WrittenArchive } from "./archive/write-archive.ts";
 import { BackupError } from "./backup-format.ts";
 import { type BackupSource, makeBackup } from "./make-backup.ts";

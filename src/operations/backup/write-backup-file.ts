@@ -1,9 +1,9 @@
 import { link, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { makeFolder } from "../../lib/folders/make-folder.ts";
+import { syncFolder } from "../../lib/folders/sync-folder.ts";
 import { randomBase62 } from "../../lib/id.ts";
-import { makeFolder } from "../../lib/make-folder.ts";
 import { isRunning, thisProcess } from "../../lib/process-lock/process-identity.ts";
-import { syncFolder } from "../../lib/sync-folder.ts";
 import type { Manifest } from "./backup-format.ts";
 import { BackupError } from "./backup-format.ts";
 import { checkBackup } from "./check-backup.ts";

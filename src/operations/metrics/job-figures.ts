@@ -1,5 +1,5 @@
 import { byLabel, eachWith, type Metric, single } from "../../core/metric.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 
 /** The runs of one background job since the start. */
 interface JobFigure {

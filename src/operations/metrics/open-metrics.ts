@@ -3,7 +3,7 @@ import type { Part } from "../../core/part.ts";
 import type { Base } from "../../db/base.ts";
 import type { Db } from "../../db/context.ts";
 import { shareRecent } from "../../lib/concurrency.ts";
-import { within } from "../../lib/within.ts";
+import { within } from "../../lib/time/within.ts";
 import { createJobFigures, type JobFigures } from "./job-figures.ts";
 import { renderMetrics } from "./render-metrics.ts";
 import { createRequestFigures, type RequestFigures } from "./request-figures.ts";

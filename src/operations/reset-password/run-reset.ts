@@ -4,7 +4,7 @@ import {
   type ResetOptions,
   type ResetPassword,
   resetPassword,
-} from "../../access/sessions/reset-password.ts";
+} from "../../access/sessions/passwords/reset-password.ts";
 import { databaseFolder } from "../../config/folders.ts";
 import type { Settings } from "../../config/settings.ts";
 import { isFromDatabase, toDatabaseError } from "../../db/database-error.ts";

@@ -1,5 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type ResetOptions, resetPassword } from "../../access/sessions/reset-password.ts";
+import {
+  type ResetOptions,
+  resetPassword,
+} from "../../access/sessions/passwords/reset-password.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { toDatabaseError } from "../../db/database-error.ts";
 import type { Log } from "../../lib/log.ts";

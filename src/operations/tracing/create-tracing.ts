@@ -9,7 +9,7 @@ import {
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
 import type { Log } from "../../lib/log.ts";
-import { within } from "../../lib/within.ts";
+import { within } from "../../lib/time/within.ts";
 import { sayFailures } from "./say-failures.ts";
 import type { Arrival, RequestTrace, TracedRequest, Tracing } from "./tracing.ts";
 import { usageAttributes, usageSpanName } from "./usage-attributes.ts";

@@ -1,6 +1,6 @@
 import type { Settings } from "../../config/settings.ts";
+import { StartRefusal } from "../../lib/folders/start-refusal.ts";
 import type { Log } from "../../lib/log.ts";
-import { StartRefusal } from "../../lib/start-refusal.ts";
 import type { Tracing } from "./tracing.ts";
 
 export type TracingSettings = Pick<

@@ -1,8 +1,8 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { LineReader } from "../../lib/line-reader.ts";
-import { within } from "../../lib/within.ts";
+import { LineReader } from "../../lib/text/line-reader.ts";
+import { within } from "../../lib/time/within.ts";
 
 const PROGRAM = fileURLToPath(new URL("./read-folder.mjs", import.meta.url));
 /** Several times the size of the largest part. */

@@ -2,9 +2,9 @@ import type { Settings } from "../../config/settings.ts";
 import type { Db } from "../../db/context.ts";
 import { DatabaseError, isFromDatabase, toDatabaseError } from "../../db/database-error.ts";
 import type { SessionLocks } from "../../db/locks/advisory-locks.ts";
-import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import { within } from "../../lib/within.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import { within } from "../../lib/time/within.ts";
 import {
   createFolderReader,
   FolderAway,

@@ -1,5 +1,5 @@
 import type { Db } from "../../db/context.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import {
   FolderAway,
   type FolderReader,

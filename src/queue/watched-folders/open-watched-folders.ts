@@ -7,8 +7,8 @@ import {
   openSessionLocks,
   type SessionLocks,
 } from "../../db/locks/advisory-locks.ts";
-import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import { FolderWatch, type WatchedFolder, type WatchTimes } from "./folder-watch.ts";
 import { forgetFolder, readKnownFolders } from "./watched-rows.ts";
 

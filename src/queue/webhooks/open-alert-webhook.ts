@@ -1,7 +1,7 @@
 import type { Settings } from "../../config/settings.ts";
 import { toDatabaseError } from "../../db/database-error.ts";
 import { createHttpClient } from "../../lib/http/create-http-client.ts";
-import { repeat } from "../../lib/repeat.ts";
+import { repeat } from "../../lib/time/repeat.ts";
 import { WEBHOOK_PAUSES_MS } from "../backoff.ts";
 import { giveUpJobs } from "../end-jobs.ts";
 import type { DeliveryFigures } from "../figures.ts";

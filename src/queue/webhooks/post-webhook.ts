@@ -1,9 +1,9 @@
 import { createHmac } from "node:crypto";
 import { unescape as decodePercent } from "node:querystring";
-import type { Clock } from "../../lib/clock.ts";
 import type { HttpRequest, HttpResponse } from "../../lib/http/http-client.ts";
 import { limitSignal } from "../../lib/http/limit-signal.ts";
 import { parseRetryAfter } from "../../lib/http/parse-retry-after.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import type { Job, JobOutcome } from "../topic.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { ServiceError } from "../../core/service-error.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { Shell } from "../shell/open-shell.ts";
 import type { CommandEnd, CommandResult } from "../shell/run-command.ts";
 import { WORKSPACE_IN_SANDBOX } from "../shell/sandbox.ts";

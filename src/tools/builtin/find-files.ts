@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { FileTools } from "../files/open-file-tools.ts";
 import { CONNECTION, GLOB, WITH_HIDDEN } from "../files/parameters.ts";
 import type { Tool } from "../tool.ts";

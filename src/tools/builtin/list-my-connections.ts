@@ -1,6 +1,6 @@
 import { ServiceError } from "../../core/service-error.ts";
 import { nameKey } from "../../knowledge/assistants/name-key.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { SavedConnection, SavedConnections, TableShape } from "../connections/connection.ts";
 import { usableConnections } from "../connections/usable-connections.ts";
 import type { Tool } from "../tool.ts";

@@ -1,7 +1,7 @@
 import type { Settings } from "../../config/settings.ts";
 import { nameKey } from "../../knowledge/assistants/name-key.ts";
-import type { Clock } from "../../lib/clock.ts";
-import type { JsonObject, JsonValue } from "../../lib/json.ts";
+import type { JsonObject, JsonValue } from "../../lib/json/json.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import { checkStatement } from "../connections/check-statement.ts";
 import type { QueryRows, SavedConnection, SavedConnections } from "../connections/connection.ts";
 import { createFunctionCatalogs } from "../connections/function-catalogs.ts";

@@ -1,6 +1,6 @@
 import type { Settings } from "../../config/settings.ts";
 import type { Passage, Search } from "../../knowledge/retrieve/passage.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { Tool } from "../tool.ts";
 
 export interface SearchParts {

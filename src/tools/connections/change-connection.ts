@@ -8,9 +8,9 @@ import type { Database } from "../../db/database.ts";
 import { connections } from "../../db/tables/connections.ts";
 import { nameKey } from "../../knowledge/assistants/name-key.ts";
 import type { FileConnections } from "../../knowledge/file-connections.ts";
-import type { Clock } from "../../lib/clock.ts";
 import { randomBase62 } from "../../lib/id.ts";
 import type { SecretBox } from "../../lib/secret-box.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import {
   type ConnectionFields,
   type ConnectionPatch,

@@ -1,4 +1,4 @@
-import type { JsonValue } from "../../lib/json.ts";
+import type { JsonValue } from "../../lib/json/json.ts";
 import type { SqlParameter } from "../../lib/sql-gate/tokens/fill-placeholders.ts";
 
 /** The kinds of databases that can be saved. This is the one list of them. */

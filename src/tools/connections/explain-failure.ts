@@ -1,6 +1,6 @@
 import { ServiceError } from "../../core/service-error.ts";
 import { EgressError } from "../../lib/egress/egress-error.ts";
-import { hideAddresses } from "../../lib/hide-addresses.ts";
+import { hideAddresses } from "../../lib/text/hide-addresses.ts";
 import { WorkFailure } from "../../lib/worker/work-failure.ts";
 import { DriverFault, type Target } from "./drivers/session.ts";
 

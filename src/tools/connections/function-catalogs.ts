@@ -1,9 +1,9 @@
-import type { Clock } from "../../lib/clock.ts";
 import {
   FUNCTION_CATALOG_SQL,
   type FunctionCatalog,
   readFunctionCatalog,
 } from "../../lib/sql-gate/postgres/function-catalog.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import { untilAborted } from "../../lib/until-aborted.ts";
 import type { SavedConnection, SavedConnections } from "./connection.ts";
 

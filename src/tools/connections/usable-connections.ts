@@ -1,4 +1,4 @@
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import { coversName } from "../../core/name-patterns.ts";
 import type { Assistant } from "../../knowledge/assistants/assistant.ts";
 import { nameKey } from "../../knowledge/assistants/name-key.ts";

@@ -1,4 +1,4 @@
-import { rowLines } from "../../knowledge/ingest/row-lines.ts";
+import { rowLines } from "../../knowledge/ingest/chunks/row-lines.ts";
 import {
   type Block,
   READ_LIMITS,

@@ -4,14 +4,14 @@ import { ServiceError } from "../../core/service-error.ts";
 import type { Base } from "../../db/base.ts";
 import type { SecretBox } from "../../lib/secret-box.ts";
 import type { ToolSource } from "../registry.ts";
-import { createAskServer } from "./ask-server.ts";
-import { createKeepList } from "./keep-list.ts";
+import { createKeepList } from "./changes/keep-list.ts";
+import { createAskServer } from "./client/ask-server.ts";
+import type { ToolServerClient } from "./client/tool-server-client.ts";
 import { followServers } from "./known-servers.ts";
 import { createServerChecks, type ServerChecks } from "./server-checks.ts";
 import { serverErrorAlert } from "./server-error-alert.ts";
 import { createServerHealths, type ServerHealths } from "./server-health.ts";
 import { type ServerRow, type ToolRow, toToolServer } from "./tool-server.ts";
-import type { ToolServerClient } from "./tool-server-client.ts";
 import type { ToolServers } from "./tool-servers.ts";
 import { createToolSource } from "./tool-source.ts";
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { shareRuns } from "../../lib/concurrency.ts";
 import { zeroCounts } from "../../lib/zero-counts.ts";
-import type { AskServer } from "./ask-server.ts";
-import type { KeepList } from "./keep-list.ts";
+import type { KeepList } from "./changes/keep-list.ts";
+import type { AskServer } from "./client/ask-server.ts";
 import type { KnownServers } from "./known-servers.ts";
 import type { ServerHealths } from "./server-health.ts";
 import { addressOf } from "./tool-server.ts";

@@ -1,10 +1,10 @@
-import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import { zeroCounts } from "../../lib/zero-counts.ts";
-import type { CheckOutcome } from "./ask-server.ts";
+import type { CheckOutcome } from "./client/ask-server.ts";
+import type { LeftOutTool } from "./client/tool-server-client.ts";
 import type { KnownServers } from "./known-servers.ts";
 import { addressOf, type ServerRow } from "./tool-server.ts";
-import type { LeftOutTool } from "./tool-server-client.ts";
 
 export const SERVER_STATUSES = ["connected", "disabled", "error"] as const;
 export type ServerStatus = (typeof SERVER_STATUSES)[number];

@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, inArray, sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
 import { mcpServers, mcpServerTools } from "../../db/tables/mcp-servers.ts";
-import type { ListChanges } from "./merge-list.ts";
+import type { ListChanges } from "./changes/merge-list.ts";
 import type { ServerRow, ToolRow } from "./tool-server.ts";
 
 export async function readServer(db: Db, id: string): Promise<ServerRow | undefined> {

@@ -1,5 +1,5 @@
 import type { ToolLevel } from "../../knowledge/assistants/assistant.ts";
-import type { ListedTool } from "./tool-server-client.ts";
+import type { ListedTool } from "./client/tool-server-client.ts";
 
 /**
  * Returns the level that a tool has by what its server says of it. One of which nothing is known may do anything: the

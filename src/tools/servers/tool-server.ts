@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { mcpServers, mcpServerTools } from "../../db/tables/mcp-servers.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
+import type { ListedTool, ToolServerLink } from "./client/tool-server-client.ts";
 import { publishedNames } from "./published-names.ts";
-import type { ListedTool, ToolServerLink } from "./tool-server-client.ts";
 
 export type ServerRow = typeof mcpServers.$inferSelect;
 export type ToolRow = typeof mcpServerTools.$inferSelect;

@@ -1,10 +1,11 @@
 import { ServiceError } from "../../core/service-error.ts";
 import type { Database } from "../../db/database.ts";
 import type { ToolLevel } from "../../knowledge/assistants/assistant.ts";
-import type { Clock } from "../../lib/clock.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { SecretBox } from "../../lib/secret-box.ts";
-import type { AskServer } from "./ask-server.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import type { AskServer } from "./client/ask-server.ts";
+import type { LeftOutTool } from "./client/tool-server-client.ts";
 import type { KnownServers } from "./known-servers.ts";
 import type { ServerChecks } from "./server-checks.ts";
 import type { ServerHealths, ServerStatus } from "./server-health.ts";
@@ -19,7 +20,6 @@ import {
   type ToolServer,
   type ToolState,
 } from "./tool-server.ts";
-import type { LeftOutTool } from "./tool-server-client.ts";
 
 /** What the functions of this folder need. */
 export interface ToolServers {

@@ -1,17 +1,17 @@
 import { ServiceError } from "../../core/service-error.ts";
 import type { ToolLevel } from "../../knowledge/assistants/assistant.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { ToolSource } from "../registry.ts";
 import { failed } from "../run-tool.ts";
 import type { Tool, ToolContext, ToolResult } from "../tool.ts";
-import { HEADERS_UNREADABLE } from "./ask-server.ts";
+import { HEADERS_UNREADABLE } from "./client/ask-server.ts";
+import type { ListedTool, ToolServerCall, ToolServerClient } from "./client/tool-server-client.ts";
+import { ToolServerFailure } from "./client/tool-server-failure.ts";
 import type { KnownServers } from "./known-servers.ts";
 import type { ServerChecks } from "./server-checks.ts";
 import type { ServerHealths } from "./server-health.ts";
 import { levelByAnnotations } from "./tool-level.ts";
 import { readDefinition, stateOf, type ToolRow, type ToolServer } from "./tool-server.ts";
-import type { ListedTool, ToolServerCall, ToolServerClient } from "./tool-server-client.ts";
-import { ToolServerFailure } from "./tool-server-failure.ts";
 
 interface SourceParts {
   readonly known: KnownServers;

@@ -7,9 +7,9 @@ import { ServiceError } from "../../core/service-error.ts";
 import type { Assistant } from "../../knowledge/assistants/assistant.ts";
 import { type FileConnections, isBelow, WORKSPACE } from "../../knowledge/file-connections.ts";
 import { limitWork } from "../../lib/concurrency.ts";
+import { makeFolder } from "../../lib/folders/make-folder.ts";
+import { inFolderOf, StartRefusal } from "../../lib/folders/start-refusal.ts";
 import type { Log } from "../../lib/log.ts";
-import { makeFolder } from "../../lib/make-folder.ts";
-import { inFolderOf, StartRefusal } from "../../lib/start-refusal.ts";
 import {
   type CommandLimits,
   type CommandResult,

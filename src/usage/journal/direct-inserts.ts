@@ -1,7 +1,7 @@
 import { ServiceError } from "../../core/service-error.ts";
 import type { Database } from "../../db/database.ts";
 import type { Log } from "../../lib/log.ts";
-import { within } from "../../lib/within.ts";
+import { within } from "../../lib/time/within.ts";
 import type { Quarantine } from "./quarantine.ts";
 import { storeRecords } from "./store-records.ts";
 

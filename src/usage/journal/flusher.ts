@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import type { Db } from "../../db/context.ts";
 import { toDatabaseError } from "../../db/database-error.ts";
 import type { Log } from "../../lib/log.ts";
-import { within } from "../../lib/within.ts";
+import { within } from "../../lib/time/within.ts";
 import type { UsageRecord } from "../usage-record.ts";
 import type { JournalWriter } from "./journal-writer.ts";
 import type { Quarantine } from "./quarantine.ts";

@@ -1,7 +1,7 @@
 import { readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
+import { makeFolder } from "../../lib/folders/make-folder.ts";
 import { randomBase62 } from "../../lib/id.ts";
-import { makeFolder } from "../../lib/make-folder.ts";
 import {
   acquireProcessLock,
   type ProcessLock,

@@ -1,4 +1,4 @@
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import type { UsageEntry, UsageRecord, UsageStart } from "../usage-record.ts";
 import type { DirectInserts } from "./direct-inserts.ts";
 import type { Flusher } from "./flusher.ts";

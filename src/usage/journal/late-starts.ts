@@ -1,4 +1,4 @@
-import { watchTime } from "../../lib/watch-time.ts";
+import { watchTime } from "../../lib/time/watch-time.ts";
 
 /** A call that has lasted as long gets its start record, even if its client has received nothing yet. */
 const START_AFTER_MS = 250;

@@ -4,7 +4,7 @@ import type { Base } from "../../db/base.ts";
 import type { Database } from "../../db/database.ts";
 import type { Log } from "../../lib/log.ts";
 import { HeartbeatWatch } from "../../lib/process-lock/heartbeat-watch.ts";
-import { within } from "../../lib/within.ts";
+import { within } from "../../lib/time/within.ts";
 import type { Limits } from "../../limits/limits.ts";
 import type { UsageJournal } from "../usage-record.ts";
 import { type Adopting, type Adoption, adoptRepeatedly } from "./adopt-journals.ts";

@@ -1,5 +1,5 @@
 import { and, type SQL, sql } from "drizzle-orm";
-import type { AnyCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { timeOfRequestId } from "../../lib/id.ts";
 import { type MeteredRequest, selectRequests } from "./metered-request.ts";

@@ -1,5 +1,5 @@
 import { and, type SQL, sql } from "drizzle-orm";
-import type { AnyCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/callers/caller.ts";
 import type { Channel } from "../../core/channel.ts";
 import type { Db } from "../../db/context.ts";
 import { DAY_MS, dayOf } from "../../db/days/day-table.ts";

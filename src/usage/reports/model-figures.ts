@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { Database } from "../../db/database.ts";
 import { modelHours, usageRecords } from "../../db/tables/usage.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 
 /** What calls of one model were like. Times are milliseconds, of answered calls; null without any. */
 export interface ModelFigures {

@@ -1,11 +1,11 @@
 import { sql } from "drizzle-orm";
-import type { AnyCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/callers/caller.ts";
 import type { Channel } from "../../core/channel.ts";
 import type { Db } from "../../db/context.ts";
 import type { Database } from "../../db/database.ts";
 import { DAY_MS, dayOf } from "../../db/days/day-table.ts";
 import { usageHours } from "../../db/tables/usage.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import { firstKeptDay, listUsageDays } from "../sums/usage-days.ts";
 import {
   NO_USAGE,

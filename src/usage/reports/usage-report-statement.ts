@@ -1,6 +1,6 @@
 import { and, type SQL, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
-import type { AnyCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/callers/caller.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
 import { limitRefusals, modelHours, usageHours } from "../../db/tables/usage.ts";
 import { users } from "../../db/tables/users.ts";

@@ -1,8 +1,8 @@
 import type { Settings } from "../../config/settings.ts";
 import type { Database } from "../../db/database.ts";
 import { DAY_MS, dayOf } from "../../db/days/day-table.ts";
-import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import { reconcileUsage } from "./reconcile-usage.ts";
 
 /** Missed days, as by a failed job, are compared later, up to this many. */

@@ -6,7 +6,7 @@ import { toDatabaseError } from "../../db/database-error.ts";
 import { journalCheckpoints, limitRefusals, usageSlots } from "../../db/tables/usage.ts";
 import { randomBase62 } from "../../lib/id.ts";
 import type { Log } from "../../lib/log.ts";
-import { within } from "../../lib/within.ts";
+import { within } from "../../lib/time/within.ts";
 import { deleteCheckpoints, refusalOf } from "../journal/usage-store.ts";
 
 /** A call that a limit of its key refused. */

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { takeTurns } from "../../lib/concurrency.ts";
 import type { EgressResponse } from "../../lib/egress/egress.ts";
-import { parseExactJson } from "../../lib/exact-json.ts";
-import { isDeeperThan } from "../../lib/json-depth.ts";
+import { parseExactJson } from "../../lib/json/exact-json.ts";
+import { isDeeperThan } from "../../lib/json/json-depth.ts";
 import type { RowProcess } from "../row-process/row-process.ts";
 import { MAX_ROW_BYTES } from "../rows/row.ts";
 import { StepFailure } from "../runs/run.ts";

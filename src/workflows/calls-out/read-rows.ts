@@ -1,8 +1,8 @@
 import type { EgressResponse } from "../../lib/egress/egress.ts";
-import { parseExactJson } from "../../lib/exact-json.ts";
-import { isJsonObject, type JsonObject, type JsonValue, memberAt } from "../../lib/json.ts";
-import { isDeeperThan } from "../../lib/json-depth.ts";
-import { LineReader } from "../../lib/line-reader.ts";
+import { parseExactJson } from "../../lib/json/exact-json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, memberAt } from "../../lib/json/json.ts";
+import { isDeeperThan } from "../../lib/json/json-depth.ts";
+import { LineReader } from "../../lib/text/line-reader.ts";
 import type { ParseAsked, ParsedText } from "../row-process/row-process.ts";
 import { MAX_ROW_BYTES, type Row, type RowChunk } from "../rows/row.ts";
 import { StepFailure } from "../runs/run.ts";

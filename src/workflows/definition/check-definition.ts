@@ -1,8 +1,8 @@
 import { and, eq } from "drizzle-orm";
-import type { SessionCaller } from "../../core/caller.ts";
+import type { SessionCaller } from "../../core/callers/caller.ts";
 import type { Database } from "../../db/database.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
-import { isJsonObject, type JsonValue } from "../../lib/json.ts";
+import { isJsonObject, type JsonValue } from "../../lib/json/json.ts";
 import type { RowProcess } from "../row-process/row-process.ts";
 import type { WorkflowSecrets } from "../secrets.ts";
 import type { StepKinds } from "../steps/registry.ts";

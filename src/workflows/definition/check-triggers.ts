@@ -1,12 +1,12 @@
 import { eq, or } from "drizzle-orm";
-import type { SessionCaller } from "../../core/caller.ts";
+import type { SessionCaller } from "../../core/callers/caller.ts";
 import type { Db } from "../../db/context.ts";
 import type { Database } from "../../db/database.ts";
 import { datasets } from "../../db/tables/datasets.ts";
 import { vectorStores } from "../../db/tables/knowledge.ts";
 import { workflows } from "../../db/tables/workflows.ts";
 import { mayUse, type Owned } from "../../knowledge/rights.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import type { Fault, Trigger } from "./definition.ts";
 import { unknownName } from "./describe-faults.ts";
 import { outside, type PlacedTrigger, placeOf } from "./parse-triggers.ts";

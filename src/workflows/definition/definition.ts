@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 
 /** What starts a workflow by itself. `key` is derived from the trigger, so that it stays the same while that does. */
 export type Trigger =

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { nearestName } from "../../lib/nearest-name.ts";
-import { formatPath, listFaults, type ValueFault } from "../../lib/value-faults.ts";
+import { formatPath, listFaults, type ValueFault } from "../../lib/json/value-faults.ts";
+import { nearestName } from "../../lib/text/nearest-name.ts";
 import type { FieldFault } from "../steps/step-kind.ts";
 
 /**

@@ -1,6 +1,6 @@
-import { isJsonObject } from "../../lib/json.ts";
-import { isStorableText } from "../../lib/storable-text.ts";
-import { formatPath } from "../../lib/value-faults.ts";
+import { isJsonObject } from "../../lib/json/json.ts";
+import { formatPath } from "../../lib/json/value-faults.ts";
+import { isStorableText } from "../../lib/text/storable-text.ts";
 import type { StepKinds } from "../steps/registry.ts";
 import { connectSteps } from "./connect-steps.ts";
 import { type Definition, type Fault, MAX_DEFINITION_BYTES } from "./definition.ts";

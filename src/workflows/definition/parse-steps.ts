@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import type { StepKinds } from "../steps/registry.ts";
 import type { StepKind } from "../steps/step-kind.ts";
 import { type Fault, MAX_STEPS, ON_ROW_ERROR, type Step } from "./definition.ts";

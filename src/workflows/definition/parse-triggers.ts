@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isJsonObject } from "../../lib/json.ts";
+import { isJsonObject } from "../../lib/json/json.ts";
 import { type Fault, MAX_TRIGGERS, type Trigger } from "./definition.ts";
 import { readFields, unknownName } from "./describe-faults.ts";
 import { triggerKey } from "./trigger-key.ts";

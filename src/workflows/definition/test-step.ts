@@ -1,4 +1,4 @@
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import { packRows, unpackRows } from "../rows/pack-rows.ts";
 import {
   ERROR_FIELD,

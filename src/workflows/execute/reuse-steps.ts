@@ -1,7 +1,7 @@
 import { and, eq, notLike, sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
 import { workflowRows, workflowRuns, workflowVersions } from "../../db/tables/workflows.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import type { Step } from "../definition/definition.ts";
 import { parseDefinition } from "../definition/parse-definition.ts";
 import { TRIGGER_STEP } from "../rows/row-store.ts";

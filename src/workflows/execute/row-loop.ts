@@ -1,6 +1,6 @@
 import { takeTurns } from "../../lib/concurrency.ts";
+import { within } from "../../lib/time/within.ts";
 import { untilAborted } from "../../lib/until-aborted.ts";
-import { within } from "../../lib/within.ts";
 import { unpackTexts } from "../rows/pack-rows.ts";
 import { MAX_ROW_BYTES, type RowError, type StepInput, textOfRow } from "../rows/row.ts";
 import { rowFailure, StepFailure } from "../runs/run.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Settings } from "../../config/settings.ts";
-import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import type { Step } from "../definition/definition.ts";
 import { type ClaimedRun, type RunEnd, type RunError, StepFailure } from "../runs/run.ts";
 import type { StepKinds } from "../steps/registry.ts";

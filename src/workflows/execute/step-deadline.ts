@@ -1,4 +1,4 @@
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import type { Step } from "../definition/definition.ts";
 import { type ClaimedRun, StepFailure } from "../runs/run.ts";
 

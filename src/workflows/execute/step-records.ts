@@ -1,7 +1,7 @@
 import { and, eq, inArray, isNull, sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
 import { workflowRuns, workflowSteps } from "../../db/tables/workflows.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { ClaimedRun, RunError } from "../runs/run.ts";
 import type { StepEnd, StepUsage } from "../steps/step-kind.ts";
 

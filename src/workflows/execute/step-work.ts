@@ -1,6 +1,6 @@
 import type { Settings } from "../../config/settings.ts";
-import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import type { Step } from "../definition/definition.ts";
 import type { ClaimedRun } from "../runs/run.ts";
 import type { StepKind, StepUsage } from "../steps/step-kind.ts";

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { ServiceError } from "../../core/service-error.ts";
-import { keepLargeNumbers } from "../../lib/exact-json.ts";
-import { isDeeperThan } from "../../lib/json-depth.ts";
+import { keepLargeNumbers } from "../../lib/json/exact-json.ts";
+import { isDeeperThan } from "../../lib/json/json-depth.ts";
 import { ChunkBuilder, RowTooLarge } from "../rows/pack-rows.ts";
 import { MAX_ROW_BYTES, type Row, type RowChunk } from "../rows/row.ts";
 import { ElementScanner } from "./element-scanner.ts";

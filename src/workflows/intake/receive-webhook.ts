@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { readCallChain } from "../calls-out/call-chain.ts";
 import { type Acceptance, answerOf } from "../runs/accept/acceptance.ts";
 import { mayStart } from "../runs/accept/may-start.ts";

@@ -1,7 +1,11 @@
-import type { ChatMessage, ChatRequest, GenerationParameters } from "../../core/chat-request.ts";
-import type { Effort } from "../../core/effort.ts";
-import { parseExactJson } from "../../lib/exact-json.ts";
-import type { JsonObject, JsonValue } from "../../lib/json.ts";
+import type {
+  ChatMessage,
+  ChatRequest,
+  GenerationParameters,
+} from "../../core/chat/chat-request.ts";
+import type { Effort } from "../../core/chat/effort.ts";
+import { parseExactJson } from "../../lib/json/exact-json.ts";
+import type { JsonObject, JsonValue } from "../../lib/json/json.ts";
 import { StepFailure } from "../runs/run.ts";
 import type { AnswerFault, CheckAnswer } from "./answer-schema.ts";
 import type { StepCall, StepModels } from "./step-models.ts";

@@ -1,9 +1,9 @@
-import type { ChatRequest } from "../../core/chat-request.ts";
-import { foldEvents } from "../../core/fold-events.ts";
+import type { ChatRequest } from "../../core/chat/chat-request.ts";
+import { foldEvents } from "../../core/chat/fold-events.ts";
 import { answerChat } from "../../gateway/answer-chat.ts";
 import { type EmbeddingGateway, embed } from "../../gateway/embed.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
-import { meterSearch } from "../../gateway/meter-search.ts";
+import { meterSearch } from "../../gateway/meter/meter-search.ts";
 import type { Assistant } from "../../knowledge/assistants/assistant.ts";
 import { chooseAssistant } from "../../knowledge/assistants/choose-assistant.ts";
 import { toAbortSignal } from "../../lib/cancellation.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { EFFORTS } from "../../core/effort.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import { EFFORTS } from "../../core/chat/effort.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { Expression } from "../row-process/row-process.ts";
 import type { CheckContext, FieldFault } from "../steps/step-kind.ts";
 import { compileAnswerSchema } from "./answer-schema.ts";

@@ -1,5 +1,5 @@
-import type { ChatAnswer } from "../../core/chat-answer.ts";
-import type { ChatRequest } from "../../core/chat-request.ts";
+import type { ChatAnswer } from "../../core/chat/chat-answer.ts";
+import type { ChatRequest } from "../../core/chat/chat-request.ts";
 import type { EmbeddingRequest } from "../../core/embedding.ts";
 import type { EmbeddingReply } from "../../gateway/embed.ts";
 import type { Assistant } from "../../knowledge/assistants/assistant.ts";

@@ -6,7 +6,7 @@ import { toAbortSignal } from "../../lib/cancellation.ts";
 import type { Egress } from "../../lib/egress/egress.ts";
 import { EgressError } from "../../lib/egress/egress-error.ts";
 import type { HttpRequest } from "../../lib/http/http-client.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { WEBHOOK_PAUSES_MS } from "../../queue/backoff.ts";
 import type { EventTopic, Job, JobOutcome, ResultCounts } from "../../queue/topic.ts";
 import { postWebhook, type WebhookResponse } from "../../queue/webhooks/post-webhook.ts";

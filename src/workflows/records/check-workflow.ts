@@ -1,6 +1,6 @@
-import type { AnyCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { checkDefinition } from "../definition/check-definition.ts";
 import type { Definition, Fault } from "../definition/definition.ts";
 import { parseDefinition } from "../definition/parse-definition.ts";

@@ -1,6 +1,6 @@
 import type { AnyActor } from "../../access/actor.ts";
 import { change } from "../../access/change.ts";
-import type { AnyCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { mayChange } from "../../knowledge/rights.ts";
 import { packRows } from "../rows/pack-rows.ts";

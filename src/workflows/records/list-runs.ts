@@ -1,10 +1,10 @@
 import { and, desc, eq, gte, inArray, lt, lte, or, type SQL, sql } from "drizzle-orm";
-import type { AnyCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/callers/caller.ts";
 import type { Db } from "../../db/context.ts";
 import type { Database } from "../../db/database.ts";
 import { workflowRuns, workflows } from "../../db/tables/workflows.ts";
 import { mayUse } from "../../knowledge/rights.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import type { RunStatus, RunTrigger } from "../runs/run.ts";
 import { utcDay } from "../runs/run-id.ts";
 import type { RunRow } from "./find-run.ts";

@@ -3,7 +3,7 @@ import { eq } from "drizzle-orm";
 import type { AnyActor } from "../../access/actor.ts";
 import { auditDetails } from "../../access/audit/record-audit.ts";
 import { change } from "../../access/change.ts";
-import type { AnyCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import { workflowQueues, workflows, workflowVersions } from "../../db/tables/workflows.ts";

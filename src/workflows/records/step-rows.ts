@@ -1,5 +1,5 @@
 import { and, asc, eq } from "drizzle-orm";
-import type { AnyCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Database } from "../../db/database.ts";
 import { workflowRows } from "../../db/tables/workflows.ts";

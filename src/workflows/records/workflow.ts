@@ -1,5 +1,5 @@
 import { desc, eq, inArray, sql } from "drizzle-orm";
-import type { AnyCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import {
@@ -9,7 +9,7 @@ import {
   workflows,
 } from "../../db/tables/workflows.ts";
 import { mayChange, mayUse } from "../../knowledge/rights.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { Trigger } from "../definition/definition.ts";
 import { parseTriggers } from "../definition/parse-triggers.ts";
 import { triggerKey } from "../definition/trigger-key.ts";

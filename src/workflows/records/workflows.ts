@@ -1,11 +1,11 @@
 import { and, asc, count, desc, eq, gt, type SQL, sql } from "drizzle-orm";
 import type { AnyActor } from "../../access/actor.ts";
 import { change } from "../../access/change.ts";
-import type { AnyCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { workflowQueues, workflows, workflowVersions } from "../../db/tables/workflows.ts";
 import { type Owned, visibleTo } from "../../knowledge/rights.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { parseTriggers } from "../definition/parse-triggers.ts";
 import { type IssuedWebhook, issueWebhook } from "./webhook-credential.ts";
 import {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ServiceError } from "../../core/service-error.ts";
-import type { JsonObject, JsonValue } from "../../lib/json.ts";
+import type { JsonObject, JsonValue } from "../../lib/json/json.ts";
 import { openWorkers, type Workers, type WorkersLimits } from "../../lib/worker/open-workers.ts";
 import { Turns } from "../../lib/worker/turns.ts";
 import { WorkFailure } from "../../lib/worker/work-failure.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../../lib/json.ts";
+import type { JsonObject, JsonValue } from "../../lib/json/json.ts";
 import type { OnRowError } from "../definition/definition.ts";
 import type { MadeRow, RowChunk, RowError, StepInput } from "../rows/row.ts";
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { RowOutputs } from "./row-outputs.ts";
 import type { ExpressionScope } from "./row-process.ts";
 import type { InputLine, SentInput } from "./row-work.ts";

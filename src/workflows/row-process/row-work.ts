@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { OnRowError } from "../definition/definition.ts";
 import type { Row } from "../rows/row.ts";
 import type { ExpressionScope } from "./row-process.ts";

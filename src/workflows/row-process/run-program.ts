@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { StepContext } from "../steps/step-kind.ts";
 import type { RowProcess } from "./row-process.ts";
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 
 /** One row: a JSON object of up to `MAX_ROW_BYTES`. Integers beyond 2^53 are texts. */
 export type Row = JsonObject;

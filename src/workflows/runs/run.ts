@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import type { WorkContext } from "../../queue/topic.ts";
 import type { Definition } from "../definition/definition.ts";
 import type { RowError } from "../rows/row.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { compileAnswerSchema } from "../models/answer-schema.ts";
 import { askForJson, askForText } from "../models/ask-for-row.ts";
 import { eachRowWithTexts } from "../models/each-row.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import {
   COLUMN_TYPE_NAMES,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { compileAnswerSchema } from "../models/answer-schema.ts";
 import { type AnswerForm, askForJson } from "../models/ask-for-row.ts";
 import { eachRowWithTexts } from "../models/each-row.ts";

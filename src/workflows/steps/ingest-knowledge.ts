@@ -1,13 +1,13 @@
 import { inArray } from "drizzle-orm";
 import { z } from "zod";
-import type { SessionCaller } from "../../core/caller.ts";
+import type { SessionCaller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import { files } from "../../db/tables/knowledge.ts";
 import { createFileFromBytes } from "../../knowledge/files/create-file.ts";
 import { addFiles, type NewStoreFile } from "../../knowledge/stores/add-files.ts";
 import { lockStore, type readStore } from "../../knowledge/stores/stores.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json/json.ts";
 import { readOwner } from "../owner-caller.ts";
 import { unpackTexts } from "../rows/pack-rows.ts";
 import { StepFailure } from "../runs/run.ts";

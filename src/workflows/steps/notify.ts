@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { JsonObject, JsonValue } from "../../lib/json.ts";
+import type { JsonObject, JsonValue } from "../../lib/json/json.ts";
 import { enqueue, type NewJob } from "../../queue/enqueue.ts";
 import { NOTIFY_TOPIC } from "../notify/open-notifications.ts";
 import { unpackRows, unpackTexts } from "../rows/pack-rows.ts";

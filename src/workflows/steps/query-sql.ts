@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { SqlParameter } from "../../lib/sql-gate/tokens/fill-placeholders.ts";
 import { checkStatement } from "../../tools/connections/check-statement.ts";
 import type { QueryRows } from "../../tools/connections/connection.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { runProgram } from "../row-process/run-program.ts";
 import { StepFailure } from "../runs/run.ts";
 import { fillForRows } from "./shared/step-templates.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { defineStepKind } from "./step-kind.ts";
 
 const MAX_ROWS = 1_000;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { cutQuestion } from "../../knowledge/retrieve/cut-question.ts";
 import type { Passage } from "../../knowledge/retrieve/passage.ts";
 import { readEmbeddingModel, readStore } from "../../knowledge/stores/stores.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { eachRowWithTexts } from "../models/each-row.ts";
 import {
   checkModel,

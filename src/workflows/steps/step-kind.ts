@@ -1,7 +1,7 @@
 import type { z } from "zod";
-import type { Caller } from "../../core/caller.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import type { Db } from "../../db/context.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { Definition, Step } from "../definition/definition.ts";
 import type { Expression, ExpressionScope, RowResult } from "../row-process/row-process.ts";
 import type { MadeRow, RowChunk, RowError, StepInput } from "../rows/row.ts";

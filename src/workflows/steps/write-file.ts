@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { withTransaction } from "../../db/context.ts";
-import { type CsvCell, csvLine } from "../../lib/csv.ts";
-import type { JsonValue } from "../../lib/json.ts";
+import type { JsonValue } from "../../lib/json/json.ts";
+import { type CsvCell, csvLine } from "../../lib/text/csv.ts";
 import { unpackRows, unpackText } from "../rows/pack-rows.ts";
 import { StepFailure } from "../runs/run.ts";
 import { markFile, writerOf } from "../triggers/marks.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { SavedConnection } from "../../tools/connections/connection.ts";
 import { unpackRows } from "../rows/pack-rows.ts";
 import type { Row } from "../rows/row.ts";

@@ -1,13 +1,13 @@
 import { resolve } from "node:path";
 import { eq } from "drizzle-orm";
-import type { Role } from "../../core/caller.ts";
+import type { Role } from "../../core/callers/caller.ts";
 import type { Db } from "../../db/context.ts";
 import { datasets } from "../../db/tables/datasets.ts";
 import { files, vectorStores } from "../../db/tables/knowledge.ts";
 import { workflows } from "../../db/tables/workflows.ts";
 import type { FileConnections } from "../../knowledge/file-connections.ts";
 import { mayUse, type Owned } from "../../knowledge/rights.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { DeliveredEvent, FileFacts } from "../../queue/subscriptions.ts";
 import type { EventTrigger, KnownTrigger } from "./known-triggers.ts";
 import { chainOfFile, chainOfIngestion } from "./marks.ts";

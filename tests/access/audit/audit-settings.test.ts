@@ -6,7 +6,7 @@ import { openSecret } from "../../../src/access/secret.ts";
 import { loadConfig } from "../../../src/config/load-config.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { auditLog } from "../../../src/db/tables/audit-log.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 
 const APP_SECRET = "canary: the secret of the installation";
 const secret = await openSecret({ APP_SECRET, DATA_DIR: "" });

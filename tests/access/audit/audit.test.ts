@@ -7,7 +7,7 @@ import { withTransaction } from "../../../src/db/context.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { auditLog } from "../../../src/db/tables/audit-log.ts";
 import { users } from "../../../src/db/tables/users.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 
 let database: Database;
 

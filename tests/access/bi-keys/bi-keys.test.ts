@@ -13,7 +13,11 @@ import {
 import { deleteUser } from "../../../src/access/users/delete-user.ts";
 import { auditLog } from "../../../src/db/tables/audit-log.ts";
 import { biKeys } from "../../../src/db/tables/bi-keys.ts";
-import { addUser, openUserAccess, type TestUserAccess } from "../../support/stages/user-access.ts";
+import {
+  addUser,
+  openUserAccess,
+  type TestUserAccess,
+} from "../../support/stages/access/user-access.ts";
 
 const NOT_FOUND = expect.objectContaining({ code: "not_found", status: 404 });
 const UNKNOWN = "bik_0000000000000000000000";

@@ -15,12 +15,16 @@ import { listApiKeys } from "../../../src/access/keys/list-api-keys.ts";
 import { readKeyUsage } from "../../../src/access/keys/read-key-usage.ts";
 import { deleteUser } from "../../../src/access/users/delete-user.ts";
 import { updateUser } from "../../../src/access/users/update-user.ts";
-import type { KeyCaller } from "../../../src/core/caller.ts";
+import type { KeyCaller } from "../../../src/core/callers/caller.ts";
 import { withTransaction } from "../../../src/db/context.ts";
 import { apiKeys } from "../../../src/db/tables/api-keys.ts";
 import { auditLog } from "../../../src/db/tables/audit-log.ts";
 import { usageHours } from "../../../src/db/tables/usage.ts";
-import { addUser, openUserAccess, type TestUserAccess } from "../../support/stages/user-access.ts";
+import {
+  addUser,
+  openUserAccess,
+  type TestUserAccess,
+} from "../../support/stages/access/user-access.ts";
 
 const NONE = { find: () => undefined, noteUse: () => undefined };
 

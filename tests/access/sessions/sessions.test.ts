@@ -1,14 +1,18 @@
 import { desc, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { SessionActor } from "../../../src/access/actor.ts";
-import { changePassword } from "../../../src/access/sessions/change-password.ts";
+import { pruneLogins } from "../../../src/access/sessions/login/prune-logins.ts";
 import { logout } from "../../../src/access/sessions/logout.ts";
-import { pruneLogins } from "../../../src/access/sessions/prune-logins.ts";
+import { changePassword } from "../../../src/access/sessions/passwords/change-password.ts";
 import { updateUser } from "../../../src/access/users/update-user.ts";
 import { withTransaction } from "../../../src/db/context.ts";
 import { auditLog } from "../../../src/db/tables/audit-log.ts";
 import { loginFailures, sessions } from "../../../src/db/tables/users.ts";
-import { addUser, openUserAccess, type TestUserAccess } from "../../support/stages/user-access.ts";
+import {
+  addUser,
+  openUserAccess,
+  type TestUserAccess,
+} from "../../support/stages/access/user-access.ts";
 
 const PASSWORD = "a password, and no better one";
 const NEXT = "a better password than that one";

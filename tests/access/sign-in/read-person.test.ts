@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type ClaimSettings, readPerson } from "../../../src/access/sign-in/read-person.ts";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 
 const SETTINGS: ClaimSettings = {
   OIDC_USERNAME_CLAIM: undefined,

@@ -16,7 +16,7 @@ import {
   addUser,
   openUserAccess,
   type TestUserAccess,
-} from "../../support/stages/user-access.ts";
+} from "../../support/stages/access/user-access.ts";
 
 const PASSWORD = "a password, and no better one";
 /** A change made by another replica holds after one poll, which is twice a second; the rest is for a busy machine. */

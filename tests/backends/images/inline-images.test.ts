@@ -5,7 +5,7 @@ import type { Backend } from "../../../src/backends/backend.ts";
 import type { FetchImage } from "../../../src/backends/images/fetch-image.ts";
 import { createFetchImage, sniffImage } from "../../../src/backends/images/fetch-image.ts";
 import { inlineImages, withInlineImages } from "../../../src/backends/images/inline-images.ts";
-import type { ChatMessage, ChatRequest, ImagePart } from "../../../src/core/chat-request.ts";
+import type { ChatMessage, ChatRequest, ImagePart } from "../../../src/core/chat/chat-request.ts";
 import { createEgress } from "../../../src/lib/egress/egress.ts";
 import { EgressError } from "../../../src/lib/egress/egress-error.ts";
 import { callGateway } from "../../support/clients/call-gateway.ts";

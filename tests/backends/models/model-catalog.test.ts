@@ -8,8 +8,8 @@ import {
 import { createRegistry, type Registry } from "../../../src/backends/registry.ts";
 import { createOllama } from "../../../src/backends/vendors/ollama.ts";
 import { loadConfig } from "../../../src/config/load-config.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
 import { createLog } from "../../../src/lib/log.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import { freePort } from "../../support/processes/free-port.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import { CLOSED_PORT, MODEL, serviceErrorOf, upstreamAt } from "../support.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadModelsFile } from "../../../src/backends/models/models-file.ts";
-import { StartRefusal } from "../../../src/lib/start-refusal.ts";
+import { StartRefusal } from "../../../src/lib/folders/start-refusal.ts";
 import { startRefused } from "../../support/servers/start-gateway.ts";
 
 let folder: string;

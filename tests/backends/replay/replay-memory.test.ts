@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { createReplayMemory } from "../../../src/backends/replay/replay-memory.ts";
-import type { ChatEvent, ChatEvents } from "../../../src/core/chat-event.ts";
-import type { AssistantPart, ChatMessage, ChatRequest } from "../../../src/core/chat-request.ts";
+import type { ChatEvent, ChatEvents } from "../../../src/core/chat/chat-event.ts";
+import type {
+  AssistantPart,
+  ChatMessage,
+  ChatRequest,
+} from "../../../src/core/chat/chat-request.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { routeKey } from "../../../src/backends/replicas/route-key.ts";
-import type { ChatMessage, ChatRequest, UserPart } from "../../../src/core/chat-request.ts";
+import type { ChatMessage, ChatRequest, UserPart } from "../../../src/core/chat/chat-request.ts";
 import { chatRequest } from "../support.ts";
 
 const say = (role: "system" | "user" | "assistant", text: string): ChatMessage => ({

@@ -6,7 +6,7 @@ import {
 } from "../../../src/backends/rules/effort-rule.ts";
 import { OLLAMA_EFFORT } from "../../../src/backends/vendors/ollama.ts";
 import { VLLM_EFFORT } from "../../../src/backends/vendors/vllm.ts";
-import { EFFORTS, type Effort } from "../../../src/core/effort.ts";
+import { EFFORTS, type Effort } from "../../../src/core/chat/effort.ts";
 import { chatRequest, MODEL } from "../support.ts";
 
 function sent(rule: EffortRule, effort: Effort | undefined, id = "sim-chat", extra = {}): unknown {

@@ -4,7 +4,7 @@ import { estimateInputTokens } from "../../../src/backends/rules/estimate-input-
 import { fitOutput } from "../../../src/backends/rules/fit-output.ts";
 import { createOllama } from "../../../src/backends/vendors/ollama.ts";
 import { createVllm } from "../../../src/backends/vendors/vllm.ts";
-import type { ChatRequest } from "../../../src/core/chat-request.ts";
+import type { ChatRequest } from "../../../src/core/chat/chat-request.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import { chatRequest, collect, MODEL, never, serviceErrorOf, upstreamAt } from "../support.ts";
 

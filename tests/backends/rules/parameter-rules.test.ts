@@ -6,7 +6,7 @@ import {
   LOCAL_PARAMETERS,
   type ParameterTable,
 } from "../../../src/backends/rules/parameter-rules.ts";
-import type { GenerationParameters } from "../../../src/core/chat-request.ts";
+import type { GenerationParameters } from "../../../src/core/chat/chat-request.ts";
 import { chatRequest, MODEL } from "../support.ts";
 
 function apply(

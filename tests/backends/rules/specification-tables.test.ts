@@ -19,7 +19,7 @@ import { GOOGLE_EFFORT, GOOGLE_PARAMETERS } from "../../../src/backends/vendors/
 import { OLLAMA_EFFORT } from "../../../src/backends/vendors/ollama.ts";
 import { OPENAI_EFFORT, OPENAI_PARAMETERS } from "../../../src/backends/vendors/openai.ts";
 import { VLLM_EFFORT } from "../../../src/backends/vendors/vllm.ts";
-import { EFFORTS } from "../../../src/core/effort.ts";
+import { EFFORTS } from "../../../src/core/chat/effort.ts";
 import { chatRequest, MODEL } from "../support.ts";
 
 const SPECIFICATION = "../shared/spec.md";

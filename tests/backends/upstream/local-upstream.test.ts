@@ -10,9 +10,9 @@ import { localUpstream } from "../../../src/backends/upstream/local-upstream.ts"
 import type { Upstream } from "../../../src/backends/upstream/upstream.ts";
 import { settingsSchema } from "../../../src/config/settings.ts";
 import { ServiceError } from "../../../src/core/service-error.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
 import { createHttpClient } from "../../../src/lib/http/create-http-client.ts";
 import { createLog } from "../../../src/lib/log.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import { startSimulator } from "../../support/servers/start-simulator.ts";
 import { never } from "../support.ts";
 

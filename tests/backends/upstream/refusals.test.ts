@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { systemClock } from "../../../src/lib/clock.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import {
   CLOSED_PORT,

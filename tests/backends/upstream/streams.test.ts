@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { ChatEvent, ChatEvents } from "../../../src/core/chat-event.ts";
+import type { ChatEvent, ChatEvents } from "../../../src/core/chat/chat-event.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import {
   chatRequest,

@@ -6,9 +6,9 @@ import type { CloudSetup } from "../../../src/backends/vendors/cloud.ts";
 import { createCompatible } from "../../../src/backends/vendors/compatible.ts";
 import { createGoogle } from "../../../src/backends/vendors/google.ts";
 import { createOpenai } from "../../../src/backends/vendors/openai.ts";
-import type { ChatRequest } from "../../../src/core/chat-request.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
-import { isJsonObject, type JsonObject } from "../../../src/lib/json.ts";
+import type { ChatRequest } from "../../../src/core/chat/chat-request.ts";
+import { isJsonObject, type JsonObject } from "../../../src/lib/json/json.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import { type ScriptedUpstream, wholeResponse } from "../../support/servers/scripted-upstream.ts";
 import { chatRequest, never, upstreamAt } from "../support.ts";
 

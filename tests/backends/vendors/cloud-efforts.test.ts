@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Cloud } from "../../../src/backends/models/trait-table.ts";
-import type { ChatRequest } from "../../../src/core/chat-request.ts";
-import { EFFORTS, type Effort } from "../../../src/core/effort.ts";
-import type { JsonValue } from "../../../src/lib/json.ts";
+import type { ChatRequest } from "../../../src/core/chat/chat-request.ts";
+import { EFFORTS, type Effort } from "../../../src/core/chat/effort.ts";
+import type { JsonValue } from "../../../src/lib/json/json.ts";
 import {
   type ScriptedUpstream,
   startScriptedUpstream,

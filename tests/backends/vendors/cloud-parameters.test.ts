@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Cloud } from "../../../src/backends/models/trait-table.ts";
-import type { GenerationParameters } from "../../../src/core/chat-request.ts";
-import { isJsonObject, type JsonObject } from "../../../src/lib/json.ts";
+import type { GenerationParameters } from "../../../src/core/chat/chat-request.ts";
+import { isJsonObject, type JsonObject } from "../../../src/lib/json/json.ts";
 import {
   type ScriptedUpstream,
   startScriptedUpstream,

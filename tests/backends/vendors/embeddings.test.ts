@@ -7,7 +7,7 @@ import {
   type EmbeddingsOptions,
 } from "../../../src/backends/vendors/embeddings.ts";
 import type { EmbeddingRequest } from "../../../src/core/embedding.ts";
-import type { Clock } from "../../../src/lib/clock.ts";
+import type { Clock } from "../../../src/lib/time/clock.ts";
 import { ENGINE_KEY, never, serviceErrorOf, upstreamAt } from "../support.ts";
 
 type Answer = readonly [status: number, body: unknown];

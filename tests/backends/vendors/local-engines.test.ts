@@ -5,7 +5,7 @@ import { createVllm } from "../../../src/backends/vendors/vllm.ts";
 import { chatCompletionsServer } from "../../../src/codecs/chat-completions/server.ts";
 import { messagesServer } from "../../../src/codecs/messages/server.ts";
 import { responsesServer } from "../../../src/codecs/responses/server.ts";
-import type { ChatRequest, UserPart } from "../../../src/core/chat-request.ts";
+import type { ChatRequest, UserPart } from "../../../src/core/chat/chat-request.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import {
   CLOSED_PORT,

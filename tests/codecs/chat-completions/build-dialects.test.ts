@@ -13,7 +13,7 @@ import type {
   DocumentPart,
   ImagePart,
   TextPart,
-} from "../../../src/core/chat-request.ts";
+} from "../../../src/core/chat/chat-request.ts";
 import { ServiceError } from "../../../src/core/service-error.ts";
 
 const text = (said: string): TextPart => ({ type: "text", text: said });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { chatCompletionsClient } from "../../../src/codecs/chat-completions/client.ts";
-import type { ChatRequest } from "../../../src/core/chat-request.ts";
+import type { ChatRequest } from "../../../src/core/chat/chat-request.ts";
 
 const HI: ChatRequest = {
   model: "alias",

@@ -5,8 +5,8 @@ import {
   errorSchema,
 } from "../../../src/codecs/chat-completions/server/wire.ts";
 import { chatCompletionsServer } from "../../../src/codecs/chat-completions/server.ts";
-import type { ChatEvent } from "../../../src/core/chat-event.ts";
-import { foldEvents } from "../../../src/core/fold-events.ts";
+import type { ChatEvent } from "../../../src/core/chat/chat-event.ts";
+import { foldEvents } from "../../../src/core/chat/fold-events.ts";
 import { ServiceError } from "../../../src/core/service-error.ts";
 
 const CONTEXT = { requestId: "req_1", model: 'a"b', created: 1760000000 };

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createStreamReader } from "../../../src/codecs/chat-completions/client/client-stream.ts";
 import { chatCompletionsClient } from "../../../src/codecs/chat-completions/client.ts";
 import { chatCompletionsServer } from "../../../src/codecs/chat-completions/server.ts";
-import { foldEvents } from "../../../src/core/fold-events.ts";
+import { foldEvents } from "../../../src/core/chat/fold-events.ts";
 import { readSharedFixtures } from "../../support/shared-fixtures.ts";
 import { addUp, chunk, FINISH, MAX_EVENT_BYTES, readPieces, toFrame } from "./read-streams.ts";
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { chatCompletionsClient } from "../../../src/codecs/chat-completions/client.ts";
-import type { ChatEvent } from "../../../src/core/chat-event.ts";
+import type { ChatEvent } from "../../../src/core/chat/chat-event.ts";
 import { checkEventOrder } from "../../support/check-event-order.ts";
 import { readSharedFixtures } from "../../support/shared-fixtures.ts";
 import { addUp, plain, type ReadAnswer, readPieces } from "./read-streams.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ChatEvent, FinishEvent } from "../../../src/core/chat-event.ts";
+import type { ChatEvent, FinishEvent } from "../../../src/core/chat/chat-event.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
 import {
   addUp,

@@ -1,5 +1,5 @@
 import { createStreamReader } from "../../../src/codecs/chat-completions/client/client-stream.ts";
-import type { ChatEvent } from "../../../src/core/chat-event.ts";
+import type { ChatEvent } from "../../../src/core/chat/chat-event.ts";
 import { apart } from "../../support/apart.ts";
 import { checkEventOrder } from "../../support/check-event-order.ts";
 

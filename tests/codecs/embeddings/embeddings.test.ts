@@ -4,7 +4,7 @@ import { ollamaEmbeddings } from "../../../src/codecs/embeddings/ollama-client.t
 import { openaiEmbeddings } from "../../../src/codecs/embeddings/openai-client.ts";
 import { parseEmbeddingRequest } from "../../../src/codecs/embeddings/parse-request.ts";
 import { encodeVector } from "../../../src/codecs/embeddings/vector.ts";
-import { EMBEDDING_EXAMPLES } from "../../../src/http/families/embedding-examples.ts";
+import { EMBEDDING_EXAMPLES } from "../../../src/http/families/documentation/embedding-examples.ts";
 import { readSharedFixtures } from "../../support/shared-fixtures.ts";
 
 const NUMBERS = [0, -0, 1, -1.5, 0.1, 1 / 3, 3.4e38, 1.4e-45, -2e-40, 16_777_217].map(Math.fround);

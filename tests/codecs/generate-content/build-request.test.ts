@@ -8,7 +8,7 @@ import type {
   TextPart,
   ToolMessage,
   UserPart,
-} from "../../../src/core/chat-request.ts";
+} from "../../../src/core/chat/chat-request.ts";
 import { readPieces } from "../../support/clients/client-streams.ts";
 import { replayAnswer } from "../../support/replay-answer.ts";
 import { readSharedFixtures } from "../../support/shared-fixtures.ts";

@@ -8,7 +8,7 @@ import type {
   TextPart,
   ToolMessage,
   UserPart,
-} from "../../../src/core/chat-request.ts";
+} from "../../../src/core/chat/chat-request.ts";
 
 const text = (words: string): TextPart => ({ type: "text", text: words });
 const block = (words: string) => ({ type: "text", text: words });

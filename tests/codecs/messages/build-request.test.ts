@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { messagesClient } from "../../../src/codecs/messages/client.ts";
-import type { ChatRequest, GenerationParameters } from "../../../src/core/chat-request.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../src/lib/json.ts";
+import type { ChatRequest, GenerationParameters } from "../../../src/core/chat/chat-request.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../src/lib/json/json.ts";
 import { replayAnswer } from "../../support/replay-answer.ts";
 import { readSharedFixtures } from "../../support/shared-fixtures.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { messagesServer } from "../../../src/codecs/messages/server.ts";
-import type { AnswerBlock, ChatAnswer } from "../../../src/core/chat-answer.ts";
-import type { ChatEvent, FinishReason } from "../../../src/core/chat-event.ts";
+import type { AnswerBlock, ChatAnswer } from "../../../src/core/chat/chat-answer.ts";
+import type { ChatEvent, FinishReason } from "../../../src/core/chat/chat-event.ts";
 import { ServiceError } from "../../../src/core/service-error.ts";
 import { readMessageStream } from "../../support/clients/message-stream.ts";
 import { CONTEXT, PLAIN_FORM } from "./stream-upstreams.ts";

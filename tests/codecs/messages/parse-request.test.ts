@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseCountRequest } from "../../../src/codecs/messages/server/parse-request.ts";
 import { messagesServer } from "../../../src/codecs/messages/server.ts";
-import type { ChatRequest } from "../../../src/core/chat-request.ts";
+import type { ChatRequest } from "../../../src/core/chat/chat-request.ts";
 
 const HELLO = { role: "user", content: "hello" };
 const MARK = { type: "ephemeral", ttl: "1h" };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ollamaChatClient } from "../../../src/codecs/ollama-chat/client.ts";
-import type { ChatMessage, ChatRequest } from "../../../src/core/chat-request.ts";
+import type { ChatMessage, ChatRequest } from "../../../src/core/chat/chat-request.ts";
 import { ServiceError } from "../../../src/core/service-error.ts";
 import { readText } from "./read-answers.ts";
 

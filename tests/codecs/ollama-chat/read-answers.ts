@@ -1,5 +1,5 @@
 import { ollamaChatClient } from "../../../src/codecs/ollama-chat/client.ts";
-import type { ChatEvent } from "../../../src/core/chat-event.ts";
+import type { ChatEvent } from "../../../src/core/chat/chat-event.ts";
 
 export const MAX_EVENT_BYTES = 1024 * 1024;
 

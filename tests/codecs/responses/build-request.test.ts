@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { responsesClient } from "../../../src/codecs/responses/client.ts";
-import type { AssistantPart, ChatMessage, ChatRequest } from "../../../src/core/chat-request.ts";
+import type {
+  AssistantPart,
+  ChatMessage,
+  ChatRequest,
+} from "../../../src/core/chat/chat-request.ts";
 import { ServiceError } from "../../../src/core/service-error.ts";
 
 const HI: ChatRequest = {

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { responseEventSchema } from "../../../src/codecs/responses/server/wire-events.ts";
 import { responseSchema } from "../../../src/codecs/responses/server/wire-response.ts";
 import { responsesServer } from "../../../src/codecs/responses/server.ts";
-import type { ChatEvent } from "../../../src/core/chat-event.ts";
-import { foldEvents } from "../../../src/core/fold-events.ts";
+import type { ChatEvent } from "../../../src/core/chat/chat-event.ts";
+import { foldEvents } from "../../../src/core/chat/fold-events.ts";
 import { readResponseEvents } from "./read-response-events.ts";
 
 const CONTEXT = { requestId: "req_1", model: "llama", created: 1_760_000_000 };

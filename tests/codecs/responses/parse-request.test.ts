@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { sealThought } from "../../../src/codecs/responses/server/items/reasoning-seal.ts";
 import { responsesServer } from "../../../src/codecs/responses/server.ts";
-import type { ChatRequest } from "../../../src/core/chat-request.ts";
+import type { ChatRequest } from "../../../src/core/chat/chat-request.ts";
 
 const parse = (body: object) => responsesServer.parse({ input: "Hi", ...body }, "");
 const requestOf = (body: object): ChatRequest => parse(body).request;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { parseToolChoice } from "../../../src/codecs/responses/server/parse-tool-choice.ts";
-import type { OfferedTool } from "../../../src/codecs/responses/server/parse-tools.ts";
+import { parseToolChoice } from "../../../src/codecs/responses/server/parse/parse-tool-choice.ts";
+import type { OfferedTool } from "../../../src/codecs/responses/server/parse/parse-tools.ts";
 
 function offer(name: string, namespace?: string, isCustom = false): OfferedTool {
   const offered = namespace === undefined ? name : `${namespace}__${name}`;

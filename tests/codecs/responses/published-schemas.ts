@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { isJsonObject } from "../../../src/lib/json.ts";
+import { isJsonObject } from "../../../src/lib/json/json.ts";
 import { findSchemaFault, resolveReference } from "../../support/check-json-schema.ts";
 
 const FOLDER = resolve(import.meta.dirname, "../../../../shared/specs");

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { responsesClient } from "../../../src/codecs/responses/client.ts";
-import type { ChatEvent } from "../../../src/core/chat-event.ts";
+import type { ChatEvent } from "../../../src/core/chat/chat-event.ts";
 import { checkEventOrder } from "../../support/check-event-order.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
 import { readSharedFixtures } from "../../support/shared-fixtures.ts";

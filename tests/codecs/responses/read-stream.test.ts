@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ChatEvent } from "../../../src/core/chat-event.ts";
+import type { ChatEvent } from "../../../src/core/chat/chat-event.ts";
 import {
   added,
   argumentsIn,

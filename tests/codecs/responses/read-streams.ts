@@ -1,5 +1,5 @@
 import { responsesClient } from "../../../src/codecs/responses/client.ts";
-import type { ChatEvent } from "../../../src/core/chat-event.ts";
+import type { ChatEvent } from "../../../src/core/chat/chat-event.ts";
 import { checkEventOrder } from "../../support/check-event-order.ts";
 
 const MAX_EVENT_BYTES = 1024 * 1024;

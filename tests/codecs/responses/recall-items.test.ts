@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { responsesServer } from "../../../src/codecs/responses/server.ts";
-import type { Caller } from "../../../src/core/caller.ts";
-import type { ChatEvent } from "../../../src/core/chat-event.ts";
-import { foldEvents } from "../../../src/core/fold-events.ts";
+import type { Caller } from "../../../src/core/callers/caller.ts";
+import type { ChatEvent } from "../../../src/core/chat/chat-event.ts";
+import { foldEvents } from "../../../src/core/chat/fold-events.ts";
 import { createAnswerMemory } from "../../../src/gateway/answer-memory.ts";
 
 const HOUR_MS = 60 * 60 * 1000;

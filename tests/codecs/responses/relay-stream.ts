@@ -1,7 +1,7 @@
 import { chatCompletionsClient } from "../../../src/codecs/chat-completions/client.ts";
 import type { AnswerContext } from "../../../src/codecs/codec.ts";
 import { responsesServer } from "../../../src/codecs/responses/server.ts";
-import { foldEvents } from "../../../src/core/fold-events.ts";
+import { foldEvents } from "../../../src/core/chat/fold-events.ts";
 import { MAX_EVENT_BYTES } from "../chat-completions/read-streams.ts";
 
 export const CONTEXT: AnswerContext = {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { alternateTurns } from "../../../src/codecs/shared/alternate-turns.ts";
-import type { ChatMessage, ToolCallPart } from "../../../src/core/chat-request.ts";
+import type { ChatMessage, ToolCallPart } from "../../../src/core/chat/chat-request.ts";
 
 function call(callId: string): ToolCallPart {
   return { type: "tool-call", callId, name: "look", arguments: "{}" };

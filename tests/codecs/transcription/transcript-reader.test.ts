@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readChunkError } from "../../../src/codecs/shared/openai-errors.ts";
 import { createTranscriptReader } from "../../../src/codecs/transcription/transcript-reader.ts";
-import type { ChatEvent } from "../../../src/core/chat-event.ts";
+import type { ChatEvent } from "../../../src/core/chat/chat-event.ts";
 import { checkEventOrder } from "../../support/check-event-order.ts";
 
 const DELTA = { type: "transcript.text.delta", delta: "Grüße ☃ 🎧", logprobs: [{ token: "G" }] };

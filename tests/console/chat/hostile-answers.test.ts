@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasChromium } from "../support/chromium.ts";
 import { type ConsolePage, openConsolePage } from "../support/console-page.ts";
 import { type ConsoleStage, openConsoleStage } from "../support/console-stage.ts";
-import { HOSTILE_SHAPES, HOSTILE_TEXTS } from "../support/hostile-texts.ts";
+import { HOSTILE_SHAPES, HOSTILE_TEXTS } from "../support/samples/hostile-texts.ts";
 
 /** Texts that one answer has. */
 const AT_ONCE = 12;

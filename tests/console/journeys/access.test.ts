@@ -10,7 +10,7 @@ import {
   type SignInProvider,
   startSignInProvider,
 } from "../../support/servers/sign-in-provider.ts";
-import { licenseText, vendor } from "../../support/stages/test-license.ts";
+import { licenseText, vendor } from "../../support/stages/access/test-license.ts";
 import { hasChromium } from "../support/chromium.ts";
 import { type ConsolePage, type Look, openConsolePage } from "../support/console-page.ts";
 import { type ConsoleStage, openConsoleStage } from "../support/console-stage.ts";

@@ -6,7 +6,7 @@ import { findBarriers, sidewaysScroll } from "../support/audit-page.ts";
 import { hasChromium } from "../support/chromium.ts";
 import { type ConsolePage, openConsolePage } from "../support/console-page.ts";
 import { type ConsoleStage, openConsoleStage } from "../support/console-stage.ts";
-import { fillKnowledge } from "../support/fill-knowledge.ts";
+import { fillKnowledge } from "../support/samples/fill-knowledge.ts";
 
 const ENGINE_PATH = "/v1/chat/completions";
 /** One pixel. */

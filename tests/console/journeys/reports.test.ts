@@ -8,7 +8,7 @@ import {
   startWebhookReceiver,
   type WebhookReceiver,
 } from "../../support/servers/webhook-receiver.ts";
-import { eventually } from "../../support/stages/usage-journal.ts";
+import { eventually } from "../../support/stages/usage/usage-journal.ts";
 import { findBarriers } from "../support/audit-page.ts";
 import { hasChromium } from "../support/chromium.ts";
 import { type ConsolePage, type Look, openConsolePage } from "../support/console-page.ts";

@@ -4,9 +4,12 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callHttp, logIn } from "../../support/clients/http-session.ts";
+import {
+  createOwnDatabase,
+  type OwnDatabase,
+} from "../../support/servers/databases/test-database.ts";
 import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
-import { createOwnDatabase, type OwnDatabase } from "../../support/servers/test-database.ts";
 import { buildConsole } from "../support/built-console.ts";
 import { hasChromium } from "../support/chromium.ts";
 import { type ConsolePage, openConsolePage } from "../support/console-page.ts";

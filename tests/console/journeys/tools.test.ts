@@ -13,7 +13,7 @@ import { findBarriers } from "../support/audit-page.ts";
 import { hasChromium } from "../support/chromium.ts";
 import { type ConsolePage, type Look, openConsolePage } from "../support/console-page.ts";
 import { type ConsoleStage, openConsoleStage } from "../support/console-stage.ts";
-import { FIND_TICKET, HOSTILE_TEXT } from "../support/fill-tools.ts";
+import { FIND_TICKET, HOSTILE_TEXT } from "../support/samples/fill-tools.ts";
 import { tabTo } from "../support/tab-to.ts";
 
 const { Database } = createRequire(import.meta.url)("node-sqlite3-wasm") as {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import type { JsonValue } from "../../../src/console/lib/json-schema.ts";
+import type { JsonValue } from "../../../src/console/lib/json/json-schema.ts";
 import { readSteps } from "../../../src/console/lib/workflow-graph.ts";
 import {
   addStep,
@@ -17,7 +17,7 @@ import {
   setTrigger,
   workflowText,
 } from "../../../src/console/lib/workflow-text.ts";
-import { EXAMPLES } from "../../../src/console/pages/workflows/examples.ts";
+import { EXAMPLES } from "../../../src/console/pages/workflows/list/examples.ts";
 
 const documented = [
   ...readFileSync("docs/workflows.md", "utf8").matchAll(/^```json\n([\s\S]*?)^```/gm),

@@ -4,12 +4,12 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { PageDefinition } from "../../../src/console/page-definition.ts";
 import { pages } from "../../../src/console/pages.ts";
-import { startPostgresCluster } from "../../support/servers/postgres-cluster.ts";
+import { startPostgresCluster } from "../../support/servers/databases/postgres-cluster.ts";
 import { hasChromium, sharedBrowser } from "../support/chromium.ts";
 import { openConsolePage } from "../support/console-page.ts";
 import { type ConsoleStage, openConsoleStage } from "../support/console-stage.ts";
-import { fillGateway, type Samples } from "../support/fill-gateway.ts";
 import { pathOf } from "../support/page-path.ts";
+import { fillGateway, type Samples } from "../support/samples/fill-gateway.ts";
 import { contactSheet, type Picture } from "./contact-sheet.ts";
 
 const THEMES = ["light", "dark"] as const;

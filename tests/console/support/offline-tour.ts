@@ -7,14 +7,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pages } from "../../../src/console/pages.ts";
 import { packetsForElsewhere } from "../../support/packets-for-elsewhere.ts";
-import { startPostgresCluster } from "../../support/servers/postgres-cluster.ts";
+import { startPostgresCluster } from "../../support/servers/databases/postgres-cluster.ts";
 import { sharedBrowser } from "./chromium.ts";
 import { openConsolePage } from "./console-page.ts";
 import { openConsoleStage } from "./console-stage.ts";
-import { fillGateway } from "./fill-gateway.ts";
-import { HOSTILE_TEXTS } from "./hostile-texts.ts";
 import { readNetworkLog } from "./network-log.ts";
 import { pathOf } from "./page-path.ts";
+import { fillGateway } from "./samples/fill-gateway.ts";
+import { HOSTILE_TEXTS } from "./samples/hostile-texts.ts";
 
 const ENGINE_PATH = "/v1/chat/completions";
 const ANSWER = [

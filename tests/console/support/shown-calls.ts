@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { Page, Response } from "playwright-core";
-import { SERVICE_SCOPES } from "../../../src/core/service-scope.ts";
+import { SERVICE_SCOPES } from "../../../src/core/callers/service-scope.ts";
 import { callHttp } from "../../support/clients/http-session.ts";
 import type { ConsoleStage } from "./console-stage.ts";
 

@@ -3,7 +3,7 @@ import { createRoot } from "react-dom/client";
 import { lex } from "../../../src/console/chat/lex.ts";
 import { readAnswer } from "../../../src/console/chat/read-stream.ts";
 import { renderTokens } from "../../../src/console/chat/render-tokens.tsx";
-import { PARTS } from "../../../src/console/parts/markdown.tsx";
+import { PARTS } from "../../../src/console/parts/conversation/markdown.tsx";
 
 async function ask(model: string): Promise<void> {
   const root = createRoot(document.getElementById("root") as HTMLElement);

@@ -20,8 +20,8 @@ import type {
 } from "../../../src/data/views/data-view.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { createLog } from "../../../src/lib/log.ts";
-import { emptyArchive } from "../../support/servers/prepared-database.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { emptyArchive } from "../../support/servers/databases/prepared-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import { CopyClient, principal } from "../port/copy/copy-client.ts";
 
 let database: Database;

@@ -1,5 +1,5 @@
 import { loadConfig } from "../../../src/config/load-config.ts";
-import type { Caller, Role } from "../../../src/core/caller.ts";
+import type { Caller, Role } from "../../../src/core/callers/caller.ts";
 import { createDataset } from "../../../src/data/datasets/change-dataset.ts";
 import type { DatasetRow } from "../../../src/data/datasets/dataset-store.ts";
 import type { Dataset, DatasetChange, NewDataset } from "../../../src/data/datasets/datasets.ts";
@@ -10,7 +10,7 @@ import { withTransaction } from "../../../src/db/context.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { sessions, users } from "../../../src/db/tables/users.ts";
 import { randomBase62 } from "../../../src/lib/id.ts";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { createLog } from "../../../src/lib/log.ts";
 
 export interface DatasetStage {

@@ -6,8 +6,8 @@ import { withTransaction } from "../../../src/db/context.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { datasets as records } from "../../../src/db/tables/datasets.ts";
 import { outboxEvents } from "../../../src/db/tables/outbox.ts";
-import type { JsonObject } from "../../../src/lib/json.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import { type DatasetStage, openDatasetStage } from "./dataset-stage.ts";
 
 const MINUTE = 60_000;

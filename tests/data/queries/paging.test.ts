@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { admitted, type DataReads, readList } from "../../../src/data/queries/read-data.ts";
 import type { SchemaView as View, ViewColumnType } from "../../../src/data/views/data-view.ts";
 import { openReadStage, PRINCIPAL, textOf } from "../../support/data/read-stage.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
-import { createDatabase, type OwnDatabase } from "../../support/servers/test-database.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
+import { createDatabase, type OwnDatabase } from "../../support/servers/databases/test-database.ts";
 
 const ROWS = 157;
 const TYPES: Readonly<Record<string, ViewColumnType>> = {

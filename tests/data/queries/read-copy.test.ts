@@ -16,8 +16,8 @@ import { BUILT_IN_VIEWS } from "../../../src/data/views/registry.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { PRINCIPAL, textOf } from "../../support/data/read-stage.ts";
-import { emptyArchive } from "../../support/servers/prepared-database.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { emptyArchive } from "../../support/servers/databases/prepared-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 
 /** A table of the gateway's database that is copied as a whole, with these columns. */
 const made = (name: string, ...columns: string[]): BuiltInView => ({

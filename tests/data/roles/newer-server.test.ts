@@ -8,7 +8,7 @@ import type { Database } from "../../../src/db/database.ts";
 import { biKeys } from "../../../src/db/tables/bi-keys.ts";
 import { users } from "../../../src/db/tables/users.ts";
 import { createLog } from "../../../src/lib/log.ts";
-import { openEmbeddedInMemory } from "../../support/servers/test-database.ts";
+import { openEmbeddedInMemory } from "../../support/servers/databases/test-database.ts";
 
 const installedAt = Date.UTC(2026, 10, 1);
 const key: Principal = {

@@ -8,7 +8,7 @@ import { biKeys } from "../../../src/db/tables/bi-keys.ts";
 import { datasets } from "../../../src/db/tables/datasets.ts";
 import { users } from "../../../src/db/tables/users.ts";
 import { canMakeCertificates, makeCertificate } from "../../support/processes/make-certificate.ts";
-import { startPostgresCluster } from "../../support/servers/postgres-cluster.ts";
+import { startPostgresCluster } from "../../support/servers/databases/postgres-cluster.ts";
 import {
   logIn,
   makeView,

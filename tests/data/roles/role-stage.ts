@@ -14,8 +14,8 @@ import { biKeys } from "../../../src/db/tables/bi-keys.ts";
 import { users } from "../../../src/db/tables/users.ts";
 import { randomBase62 } from "../../../src/lib/id.ts";
 import { createLog } from "../../../src/lib/log.ts";
-import type { PostgresCluster } from "../../support/servers/postgres-cluster.ts";
-import { createDatabase } from "../../support/servers/test-database.ts";
+import type { PostgresCluster } from "../../support/servers/databases/postgres-cluster.ts";
+import { createDatabase } from "../../support/servers/databases/test-database.ts";
 
 const SECRET = "the secret of the role tests";
 const GATEWAY_PASSWORD = "the gateway's own password";

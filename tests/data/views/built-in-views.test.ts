@@ -11,7 +11,7 @@ import {
   openEmbeddedInMemory,
   openedKind,
   openTestDatabase,
-} from "../../support/servers/test-database.ts";
+} from "../../support/servers/databases/test-database.ts";
 
 const SECRET = "never-shown-4f1c";
 const onViewMade = async () => undefined;

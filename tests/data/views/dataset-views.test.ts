@@ -17,7 +17,7 @@ import {
   type OwnDatabase,
   openEmbeddedInMemory,
   openedKind,
-} from "../../support/servers/test-database.ts";
+} from "../../support/servers/databases/test-database.ts";
 import { type DatasetStage, openDatasetStage } from "../datasets/dataset-stage.ts";
 
 const COLUMNS = [

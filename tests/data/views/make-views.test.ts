@@ -7,7 +7,10 @@ import { BUILT_IN_VIEWS } from "../../../src/data/views/registry.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { knownMigrations, migrate } from "../../../src/db/migrate.ts";
 import { createLog } from "../../../src/lib/log.ts";
-import { openEmptyDatabase, openTestDatabase } from "../../support/servers/test-database.ts";
+import {
+  openEmptyDatabase,
+  openTestDatabase,
+} from "../../support/servers/databases/test-database.ts";
 
 const open: Database[] = [];
 afterEach(async () => {

@@ -4,11 +4,11 @@ import {
   openSessionLocks,
   type SessionLocks,
 } from "../../../src/db/locks/advisory-locks.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import {
   openSeverableDatabase,
   type SeverableDatabase,
-} from "../../support/servers/severable-database.ts";
+} from "../../support/servers/databases/severable-database.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { openReplicaGuard, type ReplicaGuard } from "../../../src/db/locks/replica-guard.ts";
 import { createLog } from "../../../src/lib/log.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import {
   openSeverableDatabase,
   type SeverableDatabase,
-} from "../../support/servers/severable-database.ts";
+} from "../../support/servers/databases/severable-database.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 

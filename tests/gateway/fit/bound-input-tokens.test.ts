@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { estimateInputTokens } from "../../../src/backends/rules/estimate-input-tokens.ts";
 import { createVllm } from "../../../src/backends/vendors/vllm.ts";
-import type { ChatRequest, UserPart } from "../../../src/core/chat-request.ts";
+import type { ChatRequest, UserPart } from "../../../src/core/chat/chat-request.ts";
 import { boundInputTokens } from "../../../src/gateway/fit/bound-input-tokens.ts";
 import { chatRequest, MODEL, never, upstreamAt } from "../../backends/support.ts";
 import { createRandom } from "../../support/faults/random.ts";

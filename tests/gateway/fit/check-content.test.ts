@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ChatMessage, UserPart } from "../../../src/core/chat-request.ts";
+import type { ChatMessage, UserPart } from "../../../src/core/chat/chat-request.ts";
 import { ServiceError } from "../../../src/core/service-error.ts";
 import { checkContent } from "../../../src/gateway/fit/check-content.ts";
 import { chatRequest, MODEL } from "../../backends/support.ts";

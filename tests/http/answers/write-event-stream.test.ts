@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { StreamEncoder } from "../../../src/codecs/codec.ts";
-import type { ChatEvent, ChatEvents } from "../../../src/core/chat-event.ts";
+import type { ChatEvent, ChatEvents } from "../../../src/core/chat/chat-event.ts";
 import { ServiceError } from "../../../src/core/service-error.ts";
 import {
   type EventStream,

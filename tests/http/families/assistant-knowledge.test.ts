@@ -6,11 +6,11 @@ import { vectorStores } from "../../../src/db/tables/knowledge.ts";
 import { createEmbedder } from "../../../src/knowledge/embed-texts.ts";
 import { createKeepActive } from "../../../src/knowledge/stores/keep-active.ts";
 import { callHttp, logIn } from "../../support/clients/http-session.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
-import { addFile, addStore } from "../../support/stages/retrieval-stage.ts";
+import { addFile, addStore } from "../../support/stages/knowledge/retrieval-stage.ts";
 import { ADMIN_PASSWORD, type ServedDeps, serveDeps } from "../../support/stages/served-deps.ts";
-import { addKey, addPerson } from "../../support/stages/usage-people.ts";
+import { addKey, addPerson } from "../../support/stages/usage/usage-people.ts";
 
 const STORE = "vs_0000000000000000000001";
 const TEXTS = [

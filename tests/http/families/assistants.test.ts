@@ -6,7 +6,7 @@ import type { Passage } from "../../../src/knowledge/retrieve/passage.ts";
 import { createToolRegistry } from "../../../src/tools/registry.ts";
 import type { Tool } from "../../../src/tools/tool.ts";
 import { callHttp, logIn } from "../../support/clients/http-session.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import { passage, testTool } from "../../support/stages/assistant-stage.ts";
 import { ADMIN_PASSWORD, type ServedDeps, serveDeps } from "../../support/stages/served-deps.ts";

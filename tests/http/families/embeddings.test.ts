@@ -12,7 +12,7 @@ import {
   type Stage,
   startStages,
 } from "../../support/stages/engine-stage.ts";
-import type { StoredUsage } from "../../support/stages/stored-usage.ts";
+import type { StoredUsage } from "../../support/stages/usage/stored-usage.ts";
 
 const PATH = "/v1/embeddings";
 const ENGINE_PATHS = { vllm: "/v1/embeddings", ollama: "/api/embed" };

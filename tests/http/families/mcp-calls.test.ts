@@ -4,7 +4,7 @@ import type { Tool } from "../../../src/tools/tool.ts";
 import { openCall } from "../../support/clients/call-gateway.ts";
 import { scrapeMetrics } from "../../support/clients/scrape-metrics.ts";
 import { testTool } from "../../support/stages/assistant-stage.ts";
-import { type BoundKey, type Json, McpStage } from "../../support/stages/mcp-stage.ts";
+import { type BoundKey, type Json, McpStage } from "../../support/stages/tools/mcp-stage.ts";
 
 const KEEPALIVE_MS = "100";
 const busy = new ServiceError("overloaded", "The gateway is overloaded.", { retryAfterSeconds: 2 });

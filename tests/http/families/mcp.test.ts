@@ -1,9 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { JsonValue } from "../../../src/lib/json.ts";
+import type { JsonValue } from "../../../src/lib/json/json.ts";
 import { callGateway } from "../../support/clients/call-gateway.ts";
 import { findMcpFault } from "../../support/mcp-schemas.ts";
 import { passage, testTool } from "../../support/stages/assistant-stage.ts";
-import { type BoundKey, type Json, McpStage, modern } from "../../support/stages/mcp-stage.ts";
+import {
+  type BoundKey,
+  type Json,
+  McpStage,
+  modern,
+} from "../../support/stages/tools/mcp-stage.ts";
 
 const NUMBERED = { type: "object", properties: { limit: { type: "integer" } } } as const;
 

@@ -14,12 +14,12 @@ import {
   MESSAGE_EXAMPLE,
   MESSAGE_EXAMPLES,
   TOKEN_COUNT_EXAMPLES,
-} from "../../../src/http/families/message-examples.ts";
+} from "../../../src/http/families/documentation/message-examples.ts";
 import { callGateway } from "../../support/clients/call-gateway.ts";
 import { readMessageStream } from "../../support/clients/message-stream.ts";
 import { startGateway, TEST_KEY, type TestGateway } from "../../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
-import { readUsageRows } from "../../support/stages/stored-usage.ts";
+import { readUsageRows } from "../../support/stages/usage/stored-usage.ts";
 
 const KEEPALIVE_MS = 200;
 const MAX_BODY_BYTES = 10_000;

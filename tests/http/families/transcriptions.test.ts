@@ -19,7 +19,7 @@ import {
   startSpeechServer,
 } from "../../support/servers/speech-server.ts";
 import { errorLines, type Stage, startStage } from "../../support/stages/engine-stage.ts";
-import type { StoredUsage } from "../../support/stages/stored-usage.ts";
+import type { StoredUsage } from "../../support/stages/usage/stored-usage.ts";
 
 const PATH = "/v1/audio/transcriptions";
 const SPEECH_KEY = "canary-of-the-speech-server-88aa";

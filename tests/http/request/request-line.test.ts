@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Caller } from "../../../src/core/caller.ts";
+import type { Caller } from "../../../src/core/callers/caller.ts";
 import { type ErrorCode, ServiceError } from "../../../src/core/service-error.ts";
 import { RequestLine } from "../../../src/http/request/request-line.ts";
 import { createLog } from "../../../src/lib/log.ts";

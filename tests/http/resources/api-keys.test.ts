@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callGateway, chatBody } from "../../support/clients/call-gateway.ts";
 import { expectChatError } from "../../support/clients/expect-chat-error.ts";
 import type { RawResponse } from "../../support/clients/raw-client.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
+import { createMigratedDatabase } from "../../support/servers/databases/test-database.ts";
 import { startGateway, TEST_KEY, type TestGateway } from "../../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
-import { createMigratedDatabase } from "../../support/servers/test-database.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

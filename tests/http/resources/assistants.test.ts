@@ -2,10 +2,10 @@ import OpenAI, { APIError } from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { vectorStores } from "../../../src/db/tables/knowledge.ts";
 import { callHttp, type HttpCall, logIn } from "../../support/clients/http-session.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import { ADMIN_PASSWORD, type ServedDeps, serveDeps } from "../../support/stages/served-deps.ts";
-import { addKey, addPerson, type Person } from "../../support/stages/usage-people.ts";
+import { addKey, addPerson, type Person } from "../../support/stages/usage/usage-people.ts";
 
 const PATH = "/v1/assistants";
 const UNKNOWN = "asst_0000000000000000000000";

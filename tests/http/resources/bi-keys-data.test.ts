@@ -15,13 +15,13 @@ import {
 } from "../../../src/access/service-tokens/known-tokens.ts";
 import { createServiceToken } from "../../../src/access/service-tokens/service-tokens.ts";
 import { updateUser } from "../../../src/access/users/update-user.ts";
-import type { DataCaller } from "../../../src/core/caller.ts";
-import { SERVICE_SCOPES } from "../../../src/core/service-scope.ts";
+import type { DataCaller } from "../../../src/core/callers/caller.ts";
+import { SERVICE_SCOPES } from "../../../src/core/callers/service-scope.ts";
 import type { Deps } from "../../../src/deps.ts";
 import { chatErrorForm } from "../../../src/http/answers/error-response.ts";
 import { RequestLine } from "../../../src/http/request/request-line.ts";
-import { createRouteTable } from "../../../src/http/request/route-table.ts";
-import { createRouter } from "../../../src/http/request/router.ts";
+import { createRouteTable } from "../../../src/http/request/routes/route-table.ts";
+import { createRouter } from "../../../src/http/request/routes/router.ts";
 import { biKeysRoutes } from "../../../src/http/resources/bi-keys.ts";
 import { randomBase62 } from "../../../src/lib/id.ts";
 import { createLog } from "../../../src/lib/log.ts";
@@ -30,7 +30,7 @@ import {
   addUser,
   openUserAccess,
   type TestUserAccess,
-} from "../../support/stages/user-access.ts";
+} from "../../support/stages/access/user-access.ts";
 
 const UNUSABLE = { status: 401, code: "invalid_api_key" };
 const DATA = {

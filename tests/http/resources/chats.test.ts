@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { chats } from "../../../src/db/tables/chats.ts";
 import { callHttp, type HttpAnswer, logIn } from "../../support/clients/http-session.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import { TEST_KEY } from "../../support/servers/start-gateway.ts";
 import { ADMIN_PASSWORD, type ServedDeps, serveDeps } from "../../support/stages/served-deps.ts";
 

@@ -3,15 +3,15 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Admission } from "../../../src/data/principal.ts";
 import type { SchemaView as View } from "../../../src/data/views/data-view.ts";
 import { createAnswerRequest } from "../../../src/http/request/answer-request.ts";
-import { createRouteTable } from "../../../src/http/request/route-table.ts";
+import { createRouteTable } from "../../../src/http/request/routes/route-table.ts";
 import { dataRoutes } from "../../../src/http/resources/data.ts";
 import { createRequestsUnderWay } from "../../../src/http/server/requests-under-way.ts";
 import { serve } from "../../../src/http/server/serve.ts";
 import { logIn } from "../../support/clients/http-session.ts";
 import { openReadStage, PRINCIPAL } from "../../support/data/read-stage.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
+import { createDatabase, type OwnDatabase } from "../../support/servers/databases/test-database.ts";
 import { TEST_KEY } from "../../support/servers/start-gateway.ts";
-import { createDatabase, type OwnDatabase } from "../../support/servers/test-database.ts";
 import { ADMIN_PASSWORD, type ServedDeps, serveDeps } from "../../support/stages/served-deps.ts";
 
 const VIEW: View = {

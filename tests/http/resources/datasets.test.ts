@@ -2,10 +2,14 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { utils, write } from "@e965/xlsx";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { callHttp } from "../../support/clients/http-session.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
-import { openStoreStage, type Person, type StoreStage } from "../../support/stages/store-stage.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
+import {
+  openStoreStage,
+  type Person,
+  type StoreStage,
+} from "../../support/stages/knowledge/store-stage.ts";
 
 const XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 const CSV = "text/csv";

@@ -10,8 +10,8 @@ import { buildDeps, type Deps } from "../../../src/deps.ts";
 import { createOpenApiDocument } from "../../../src/http/openapi/openapi-document.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { findUndocumented } from "../../support/clients/documented-answer.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
-import { createMigratedDatabase } from "../../support/servers/test-database.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
+import { createMigratedDatabase } from "../../support/servers/databases/test-database.ts";
 import {
   startWebhookReceiver,
   type WebhookReceiver,

@@ -5,7 +5,7 @@ import { expectChatError } from "../../support/clients/expect-chat-error.ts";
 import { callHttp, logIn } from "../../support/clients/http-session.ts";
 import { formOf, postLicense, uploadText } from "../../support/clients/license-upload.ts";
 import { startGateway, TEST_KEY, type TestGateway } from "../../support/servers/start-gateway.ts";
-import { inDays, licenseText, vendor } from "../../support/stages/test-license.ts";
+import { inDays, licenseText, vendor } from "../../support/stages/access/test-license.ts";
 
 const PASSWORD = "the administrator's password";
 

@@ -6,9 +6,9 @@ import {
   type ServedTool,
   startChangingToolServer,
 } from "../../support/servers/changing-tool-server.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import { ADMIN_PASSWORD, type ServedDeps, serveDeps } from "../../support/stages/served-deps.ts";
-import { addKey, addPerson } from "../../support/stages/usage-people.ts";
+import { addKey, addPerson } from "../../support/stages/usage/usage-people.ts";
 
 const PATH = "/api/mcp-servers";
 const UNKNOWN = `${PATH}/mcps_0000000000000000000000`;

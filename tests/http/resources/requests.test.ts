@@ -6,13 +6,13 @@ import {
   logIn,
 } from "../../support/clients/http-session.ts";
 import { readCsvTable } from "../../support/clients/read-csv.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import { TEST_KEY } from "../../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import { ADMIN_PASSWORD, type ServedDeps, serveDeps } from "../../support/stages/served-deps.ts";
-import { eventually } from "../../support/stages/usage-journal.ts";
-import { randomUsage, storeUsage } from "../../support/stages/usage-ledger.ts";
-import { addKey, addPerson, type Person } from "../../support/stages/usage-people.ts";
+import { eventually } from "../../support/stages/usage/usage-journal.ts";
+import { randomUsage, storeUsage } from "../../support/stages/usage/usage-ledger.ts";
+import { addKey, addPerson, type Person } from "../../support/stages/usage/usage-people.ts";
 
 const DAY_MS = 86_400_000;
 const PATH = "/api/requests";

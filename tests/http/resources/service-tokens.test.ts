@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { checkBackup } from "../../../src/operations/backup/check-backup.ts";
 import { callHttp, type HttpAnswer, logIn } from "../../support/clients/http-session.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
 import { type Replicas, startReplicas } from "../../support/servers/start-replicas.ts";
 

@@ -19,7 +19,7 @@ import {
   startRefused,
   type TestGateway,
 } from "../../support/servers/start-gateway.ts";
-import { licenseText, vendor } from "../../support/stages/test-license.ts";
+import { licenseText, vendor } from "../../support/stages/access/test-license.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 /** More than these tests make. */

@@ -1,8 +1,12 @@
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fileBatches } from "../../../src/db/tables/knowledge.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
-import { openStoreStage, type Person, type StoreStage } from "../../support/stages/store-stage.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
+import {
+  openStoreStage,
+  type Person,
+  type StoreStage,
+} from "../../support/stages/knowledge/store-stage.ts";
 
 const DATABASES = [
   ["PostgreSQL", databaseServerUrl],

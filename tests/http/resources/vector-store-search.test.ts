@@ -2,13 +2,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ServiceError } from "../../../src/core/service-error.ts";
 import type { Passage } from "../../../src/knowledge/retrieve/passage.ts";
 import { issueKey, settledUse } from "../../support/clients/issue-key.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import {
   EMBEDDING_MODEL,
   openStoreStage,
   type Person,
   type StoreStage,
-} from "../../support/stages/store-stage.ts";
+} from "../../support/stages/knowledge/store-stage.ts";
 
 const PATH = "/v1/vector_stores";
 let stage: StoreStage;

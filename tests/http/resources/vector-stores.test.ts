@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { auditLog } from "../../../src/db/tables/audit-log.ts";
 import { chunks, fileBatches, vectorStoreFiles } from "../../../src/db/tables/knowledge.ts";
 import { createFolderBatch } from "../../../src/knowledge/ingest/ingestion-jobs.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import {
   EMBEDDING_MODEL,
   openStoreStage,
   type Person,
   type StoreStage,
-} from "../../support/stages/store-stage.ts";
+} from "../../support/stages/knowledge/store-stage.ts";
 
 const DATABASES = [
   ["PostgreSQL", databaseServerUrl],

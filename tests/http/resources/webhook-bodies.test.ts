@@ -4,8 +4,8 @@ import { randomBase62 } from "../../../src/lib/id.ts";
 import { hashWebhookUrl } from "../../../src/workflows/records/webhook-credential.ts";
 import { callHttp, type HttpCall } from "../../support/clients/http-session.ts";
 import { openRawClient, type RawClient, rawRequest } from "../../support/clients/raw-client.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
-import { openStoreStage, type StoreStage } from "../../support/stages/store-stage.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
+import { openStoreStage, type StoreStage } from "../../support/stages/knowledge/store-stage.ts";
 import { insertWorkflow } from "../../support/workflows/run-stage.ts";
 
 const MB = 1024 * 1024;

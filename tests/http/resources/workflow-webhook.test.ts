@@ -7,8 +7,8 @@ import { activeRuns, workflowRuns, workflows } from "../../../src/db/tables/work
 import { randomBase62 } from "../../../src/lib/id.ts";
 import { hashWebhookUrl } from "../../../src/workflows/records/webhook-credential.ts";
 import { callHttp, type HttpCall } from "../../support/clients/http-session.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
-import { openStoreStage, type StoreStage } from "../../support/stages/store-stage.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
+import { openStoreStage, type StoreStage } from "../../support/stages/knowledge/store-stage.ts";
 import { insertWorkflow, queueOf, runsOf } from "../../support/workflows/run-stage.ts";
 
 const SECRET = `whk_${randomBase62(43)}`;

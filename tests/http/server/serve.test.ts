@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { serve } from "../../../src/http/server/serve.ts";
-import { StartRefusal } from "../../../src/lib/start-refusal.ts";
+import { StartRefusal } from "../../../src/lib/folders/start-refusal.ts";
 import { openRawClient, rawRequest } from "../../support/clients/raw-client.ts";
 
 describe("a server whose port is taken", () => {

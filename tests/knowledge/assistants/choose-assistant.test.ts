@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Caller } from "../../../src/core/caller.ts";
+import type { Caller } from "../../../src/core/callers/caller.ts";
 import { ServiceError } from "../../../src/core/service-error.ts";
 import { AssistantIndex } from "../../../src/knowledge/assistants/assistant-index.ts";
 import { chooseAssistant } from "../../../src/knowledge/assistants/choose-assistant.ts";

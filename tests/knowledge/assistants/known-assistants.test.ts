@@ -12,7 +12,7 @@ import {
   followAssistants,
 } from "../../../src/knowledge/assistants/known-assistants.ts";
 import { createLog } from "../../../src/lib/log.ts";
-import { openUserAccess, type TestUserAccess } from "../../support/stages/user-access.ts";
+import { openUserAccess, type TestUserAccess } from "../../support/stages/access/user-access.ts";
 
 const lines: string[] = [];
 const log = createLog("info", { write: (line) => void lines.push(line) });

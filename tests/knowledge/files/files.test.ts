@@ -20,15 +20,15 @@ import {
 } from "../../../src/knowledge/files/files.ts";
 import { refuseOtherFolder } from "../../../src/knowledge/files/files-folder.ts";
 import { holdRemoval } from "../../../src/knowledge/files/removal-hold.ts";
-import { pruneChunks } from "../../../src/knowledge/ingest/remove-chunks.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
-import { addFile, createFileStore } from "../../support/stages/file-store.ts";
+import { pruneChunks } from "../../../src/knowledge/ingest/chunks/remove-chunks.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import {
   actorOf,
   administrator,
   admitCallers,
   plainUser,
-} from "../../support/stages/test-callers.ts";
+} from "../../support/stages/access/test-callers.ts";
+import { addFile, createFileStore } from "../../support/stages/knowledge/file-store.ts";
 
 const PRUNE_MS = 10_000;
 const HOUR_MS = 3_600_000;

@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { ServiceError } from "../../../src/core/service-error.ts";
 import { createBatchEmbedder } from "../../../src/knowledge/ingest/embed-in-batches.ts";
-import { type IngestStage, longText, openIngestStage } from "../../support/stages/ingest-stage.ts";
+import {
+  type IngestStage,
+  longText,
+  openIngestStage,
+} from "../../support/stages/knowledge/ingest-stage.ts";
 
 const PATH = "/v1/embeddings";
 let stage: IngestStage;

@@ -16,7 +16,7 @@ import {
   type IngestStage,
   longText,
   openIngestStage,
-} from "../../support/stages/ingest-stage.ts";
+} from "../../support/stages/knowledge/ingest-stage.ts";
 import { forgetWatched, passLook } from "../../support/stages/watched-stage.ts";
 
 /** Of 500 files, on a machine that does much else. */

@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type IngestStage, longText, openIngestStage } from "../../support/stages/ingest-stage.ts";
+import {
+  type IngestStage,
+  longText,
+  openIngestStage,
+} from "../../support/stages/knowledge/ingest-stage.ts";
 
 let stage: IngestStage;
 

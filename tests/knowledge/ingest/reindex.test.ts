@@ -9,7 +9,7 @@ import {
   MODEL,
   OTHER_MODEL,
   openIngestStage,
-} from "../../support/stages/ingest-stage.ts";
+} from "../../support/stages/knowledge/ingest-stage.ts";
 
 const WAIT = { timeout: 90_000, interval: 20 };
 let stage: IngestStage;

@@ -4,7 +4,7 @@ import { withTransaction } from "../../../src/db/context.ts";
 import { fileBatches } from "../../../src/db/tables/knowledge.ts";
 import { createFolderBatch } from "../../../src/knowledge/ingest/ingestion-jobs.ts";
 import { repairIngestion } from "../../../src/knowledge/ingest/repair-ingestion.ts";
-import { type IngestStage, openIngestStage } from "../../support/stages/ingest-stage.ts";
+import { type IngestStage, openIngestStage } from "../../support/stages/knowledge/ingest-stage.ts";
 
 let stage: IngestStage;
 

@@ -4,7 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Embedder } from "../../../src/knowledge/embed-texts.ts";
 import { faultRandom } from "../../support/faults/fault-random.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
-import { type IngestStage, longText, openIngestStage } from "../../support/stages/ingest-stage.ts";
+import {
+  type IngestStage,
+  longText,
+  openIngestStage,
+} from "../../support/stages/knowledge/ingest-stage.ts";
 
 let stage: IngestStage;
 let undisturbed: readonly string[];

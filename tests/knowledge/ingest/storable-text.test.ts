@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type IngestStage, openIngestStage } from "../../support/stages/ingest-stage.ts";
+import { type IngestStage, openIngestStage } from "../../support/stages/knowledge/ingest-stage.ts";
 
 let stage: IngestStage;
 

@@ -5,7 +5,7 @@ import type { Database } from "../../../src/db/database.ts";
 import type { FileAttributes } from "../../../src/db/tables/knowledge.ts";
 import { filterSql, passesFilter } from "../../../src/knowledge/retrieve/attribute-filter.ts";
 import { createRandom } from "../../support/faults/random.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 
 const TRIALS = 150;
 const FILES = 60;

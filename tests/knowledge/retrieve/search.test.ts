@@ -6,8 +6,8 @@ import { createRandom } from "../../support/faults/random.ts";
 import {
   openPgvectorDatabase,
   openPgvectorServer,
-} from "../../support/servers/pgvector-database.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+} from "../../support/servers/databases/pgvector-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import {
   addFile,
   addStore,
@@ -18,7 +18,7 @@ import {
   raiseVersion,
   randomVector,
   removeFile,
-} from "../../support/stages/retrieval-stage.ts";
+} from "../../support/stages/knowledge/retrieval-stage.ts";
 
 const DIMENSIONS = 32;
 const random = createRandom(5);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Database } from "../../../src/db/database.ts";
 import { questionWords, tsqueryOf, tsvectorOf } from "../../../src/knowledge/retrieve/words.ts";
 import { createRandom } from "../../support/faults/random.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 
 let database: Database;
 

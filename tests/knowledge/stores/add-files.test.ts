@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Caller } from "../../../src/core/caller.ts";
+import type { Caller } from "../../../src/core/callers/caller.ts";
 import { withTransaction } from "../../../src/db/context.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { files, vectorStoreFiles, vectorStores } from "../../../src/db/tables/knowledge.ts";
@@ -9,7 +9,7 @@ import { users } from "../../../src/db/tables/users.ts";
 import { addFiles, type NewStoreFile } from "../../../src/knowledge/stores/add-files.ts";
 import { expireStores } from "../../../src/knowledge/stores/expire-stores.ts";
 import { touchStores } from "../../../src/knowledge/stores/touch-stores.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 
 const NOW = Date.UTC(2026, 10, 23);
 const MINUTE_MS = 60_000;

@@ -13,10 +13,10 @@ import type { FileStore } from "../../../src/knowledge/files/files.ts";
 import { createFileBatch } from "../../../src/knowledge/stores/file-batches.ts";
 import type { Stores } from "../../../src/knowledge/stores/stores.ts";
 import { deleteStore } from "../../../src/knowledge/stores/vector-stores.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
-import { openedKind, openTestDatabase } from "../../support/servers/test-database.ts";
-import { addFile, createFileStore } from "../../support/stages/file-store.ts";
-import { actorOf, administrator, admitCallers } from "../../support/stages/test-callers.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
+import { openedKind, openTestDatabase } from "../../support/servers/databases/test-database.ts";
+import { actorOf, administrator, admitCallers } from "../../support/stages/access/test-callers.ts";
+import { addFile, createFileStore } from "../../support/stages/knowledge/file-store.ts";
 
 const ROUNDS = 12;
 const WAIT = { timeout: 20_000, interval: 10 };

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createEgress, type EgressLimits } from "../../../src/lib/egress/egress.ts";
 import { EgressError } from "../../../src/lib/egress/egress-error.ts";
-import { StartRefusal } from "../../../src/lib/start-refusal.ts";
+import { StartRefusal } from "../../../src/lib/folders/start-refusal.ts";
 import { PRIVATE_HOSTS } from "./private-hosts.ts";
 
 /** A listener of the private network: whoever connects has got through. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import type { KeyLimits } from "../../../src/core/caller.ts";
+import type { KeyLimits } from "../../../src/core/callers/caller.ts";
 import { ServiceError } from "../../../src/core/service-error.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { randomBase62 } from "../../../src/lib/id.ts";
@@ -9,8 +9,8 @@ import { openMemoryLimits } from "../../../src/limits/memory-limits.ts";
 import { openRedisLimits } from "../../../src/limits/redis/redis-limits.ts";
 import { createRandom } from "../../support/faults/random.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import { startRedisServer } from "../../support/servers/redis-server.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "drizzle-orm";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { KeyLimits } from "../../../src/core/caller.ts";
+import type { KeyLimits } from "../../../src/core/callers/caller.ts";
 import { ServiceError } from "../../../src/core/service-error.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { usageMonths, usageRecords } from "../../../src/db/tables/usage.ts";
@@ -10,8 +10,8 @@ import { randomBase62 } from "../../../src/lib/id.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import type { Admission, LimitedCall, Limits } from "../../../src/limits/limits.ts";
 import { openRedisLimits } from "../../../src/limits/redis/redis-limits.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import { startRedisServer } from "../../support/servers/redis-server.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
 
 const UNLIMITED: KeyLimits = {
   monthlyTokens: null,

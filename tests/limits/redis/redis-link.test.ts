@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { createLog } from "../../../src/lib/log.ts";
-import { watchTime } from "../../../src/lib/watch-time.ts";
+import { watchTime } from "../../../src/lib/time/watch-time.ts";
 import { openRedisLink, type RedisLink } from "../../../src/limits/redis/redis-link.ts";
 import { freePort } from "../../support/processes/free-port.ts";
 import { startRedisServer } from "../../support/servers/redis-server.ts";

@@ -8,7 +8,7 @@ import { createLog } from "../../../src/lib/log.ts";
 import { type AlertCheck, createAlertCheck } from "../../../src/operations/alerts/alert-check.ts";
 import { enqueue as enqueueJob } from "../../../src/queue/enqueue.ts";
 import { outboxBacklogAlert } from "../../../src/queue/outbox-backlog.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;

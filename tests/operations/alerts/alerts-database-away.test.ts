@@ -11,14 +11,14 @@ import type { Database } from "../../../src/db/database.ts";
 import { migrate } from "../../../src/db/migrate.ts";
 import { outboxEvents } from "../../../src/db/tables/outbox.ts";
 import { users } from "../../../src/db/tables/users.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
 import { createLog } from "../../../src/lib/log.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import { type Alerts, openAlerts } from "../../../src/operations/alerts/open-alerts.ts";
 import { outboxBacklogAlert } from "../../../src/queue/outbox-backlog.ts";
 import { openAlertWebhook } from "../../../src/queue/webhooks/open-alert-webhook.ts";
-import { openSeverableDatabase } from "../../support/servers/severable-database.ts";
+import { openSeverableDatabase } from "../../support/servers/databases/severable-database.ts";
 import { answer, startWebhookReceiver } from "../../support/servers/webhook-receiver.ts";
-import { hashApiKey } from "../../support/stages/test-keys.ts";
+import { hashApiKey } from "../../support/stages/access/test-keys.ts";
 
 const WAIT = { timeout: 30_000, interval: 20 };
 const OWNER = "usr_1";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { callGateway, chatBody } from "../../support/clients/call-gateway.ts";
-import { type KeptPlace, makeKeptPlace } from "../../support/servers/kept-place.ts";
+import { type KeptPlace, makeKeptPlace } from "../../support/servers/databases/kept-place.ts";
 import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import {
@@ -13,7 +13,7 @@ import {
   startWebhookReceiver,
   type WebhookReceiver,
 } from "../../support/servers/webhook-receiver.ts";
-import { licenseText, vendor } from "../../support/stages/test-license.ts";
+import { licenseText, vendor } from "../../support/stages/access/test-license.ts";
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 });
 

@@ -10,8 +10,8 @@ import {
   type BudgetAlerts,
   openBudgetAlerts,
 } from "../../../src/operations/alerts/budget-alerts.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
-import { hashApiKey } from "../../support/stages/test-keys.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
+import { hashApiKey } from "../../support/stages/access/test-keys.ts";
 
 const WAIT = { timeout: 20_000, interval: 10 };
 /** So long nothing comes where nothing is to come. */

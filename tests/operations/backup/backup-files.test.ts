@@ -10,10 +10,11 @@ import { openDatabase } from "../../../src/db/open-db.ts";
 import { files } from "../../../src/db/tables/knowledge.ts";
 import { deleteFile } from "../../../src/knowledge/files/delete-files.ts";
 import { refuseOtherFolder } from "../../../src/knowledge/files/files-folder.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
 import { createLog } from "../../../src/lib/log.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import { makeBackup } from "../../../src/operations/backup/make-backup.ts";
 import { writeBackupFile } from "../../../src/operations/backup/write-backup-file.ts";
+import { actorOf, administrator, admitCallers } from "../../support/stages/access/test-callers.ts";
 import {
   backUp,
   createBackupStage,
@@ -24,8 +25,7 @@ import {
   type StoreKind,
   storeKinds,
 } from "../../support/stages/backup-stage.ts";
-import { addFile, createFileStore } from "../../support/stages/file-store.ts";
-import { actorOf, administrator, admitCallers } from "../../support/stages/test-callers.ts";
+import { addFile, createFileStore } from "../../support/stages/knowledge/file-store.ts";
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 const stage = createBackupStage();

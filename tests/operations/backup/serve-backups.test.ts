@@ -7,8 +7,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vi
 import { loadConfig } from "../../../src/config/load-config.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { openDatabase } from "../../../src/db/open-db.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
 import { createLog } from "../../../src/lib/log.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import { askServer } from "../../../src/operations/backup/ask-server.ts";
 import { checkBackup } from "../../../src/operations/backup/check-backup.ts";
 import { openBackups } from "../../../src/operations/backup/open-backups.ts";

@@ -4,7 +4,7 @@ import type { Metric } from "../../../src/core/metric.ts";
 import { startJobs } from "../../../src/jobs.ts";
 import { readScrape } from "../../support/clients/scrape-metrics.ts";
 import { hasPromtool, lintMetrics } from "../../support/processes/promtool.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import { type ServedDeps, serveDeps } from "../../support/stages/served-deps.ts";
 
 /** Section 4.6 of the specification, with the values of labels that are certain to exist. */

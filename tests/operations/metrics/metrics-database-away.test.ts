@@ -4,7 +4,7 @@ import { join } from "node:path";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Scrape, scrapeMetrics } from "../../support/clients/scrape-metrics.ts";
-import { openSeverableDatabase } from "../../support/servers/severable-database.ts";
+import { openSeverableDatabase } from "../../support/servers/databases/severable-database.ts";
 import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
 
 const PASSWORD = "the password of this test";

@@ -7,11 +7,11 @@ import { OUTCOMES } from "../../../src/usage/usage-record.ts";
 import { callGateway, chatBody, openCall } from "../../support/clients/call-gateway.ts";
 import { issueKey } from "../../support/clients/issue-key.ts";
 import { type Scrape, scrapeMetrics, sumOf } from "../../support/clients/scrape-metrics.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
+import { createMigratedDatabase } from "../../support/servers/databases/test-database.ts";
 import { startGateway, TEST_KEY, type TestGateway } from "../../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
-import { createMigratedDatabase } from "../../support/servers/test-database.ts";
-import { readUsageRows, type StoredUsage } from "../../support/stages/stored-usage.ts";
+import { readUsageRows, type StoredUsage } from "../../support/stages/usage/stored-usage.ts";
 
 const MODEL = "sim-chat";
 const PASSWORD = "the password of this test";

@@ -7,7 +7,7 @@ import type { Db } from "../../../src/db/context.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { openMetrics } from "../../../src/operations/metrics/open-metrics.ts";
 import { readScrape, type Scrape } from "../../support/clients/scrape-metrics.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 
 const NOW = Date.parse("2027-03-02T12:05:00Z");
 const WAIT_MS = 300;

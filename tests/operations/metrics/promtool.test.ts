@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Metric } from "../../../src/core/metric.ts";
 import { hasPromtool, lintMetrics, runPromtool } from "../../support/processes/promtool.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import { type ServedDeps, serveDeps } from "../../support/stages/served-deps.ts";
 
 const RULES = "docs/prometheus-alerts.yml";

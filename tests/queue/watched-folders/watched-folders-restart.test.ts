@@ -15,12 +15,12 @@ import {
 } from "../../../src/queue/watched-folders/open-watched-folders.ts";
 import { folderReaders } from "../../support/faults/folder-readers.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import {
   openSeverableDatabase,
   type SeverableDatabase,
-} from "../../support/servers/severable-database.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+} from "../../support/servers/databases/severable-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import { firedIn } from "../../support/stages/watched-events.ts";
 import {
   createSteadyClock,

@@ -19,7 +19,7 @@ import {
   openWatchedFolders,
   type WatchedFolders,
 } from "../../../src/queue/watched-folders/open-watched-folders.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import { firedIn } from "../../support/stages/watched-events.ts";
 import {
   createSteadyClock,

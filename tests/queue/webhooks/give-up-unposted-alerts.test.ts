@@ -5,7 +5,7 @@ import { outboxEvents } from "../../../src/db/tables/outbox.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { giveUpJobs } from "../../../src/queue/end-jobs.ts";
 import { openAlertWebhook } from "../../../src/queue/webhooks/open-alert-webhook.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 
 const WAIT = { timeout: 20_000, interval: 10 };
 const MINUTE_MS = 60_000;

@@ -9,7 +9,7 @@ import { pruneEvents } from "../../../src/queue/end-jobs.ts";
 import { enqueue as enqueueJob } from "../../../src/queue/enqueue.ts";
 import { openAlertWebhook } from "../../../src/queue/webhooks/open-alert-webhook.ts";
 import type { TopicWorker } from "../../../src/queue/work-topic.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import {
   answer,
   signatureOf,

@@ -2,7 +2,7 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { callHttp, logIn } from "../../support/clients/http-session.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import { type Replicas, startReplicas } from "../../support/servers/start-replicas.ts";
 
 vi.setConfig({ testTimeout: 200_000, hookTimeout: 200_000 });

@@ -13,7 +13,7 @@ import { trialSize } from "../../support/faults/trial-size.ts";
 import {
   type PostgresCluster,
   startPostgresCluster,
-} from "../../support/servers/postgres-cluster.ts";
+} from "../../support/servers/databases/postgres-cluster.ts";
 import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });

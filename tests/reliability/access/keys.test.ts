@@ -7,10 +7,10 @@ import {
   logIn,
 } from "../../support/clients/http-session.ts";
 import { uploadText } from "../../support/clients/license-upload.ts";
-import { makeKeptPlace } from "../../support/servers/kept-place.ts";
+import { makeKeptPlace } from "../../support/servers/databases/kept-place.ts";
 import { startGateway, TEST_KEY, type TestGateway } from "../../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
-import { licenseText, makeLicenseKeys, vendor } from "../../support/stages/test-license.ts";
+import { licenseText, makeLicenseKeys, vendor } from "../../support/stages/access/test-license.ts";
 
 const ADMIN_PASSWORD = "password of the administrator 4d";
 const USER_PASSWORD = "password of the user 77";

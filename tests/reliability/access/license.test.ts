@@ -15,12 +15,12 @@ import { formOf, postLicense, uploadText } from "../../support/clients/license-u
 import type { RawResponse } from "../../support/clients/raw-client.ts";
 import { faultRandom } from "../../support/faults/fault-random.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
-import { type KeptPlace, makeKeptPlace } from "../../support/servers/kept-place.ts";
+import { type KeptPlace, makeKeptPlace } from "../../support/servers/databases/kept-place.ts";
 import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
 import { startReplicas } from "../../support/servers/start-replicas.ts";
+import { licenseText, vendor } from "../../support/stages/access/test-license.ts";
 import { type Stage, startStage } from "../../support/stages/engine-stage.ts";
 import { createMovedClock, type MovedClock } from "../../support/stages/moved-clock.ts";
-import { licenseText, vendor } from "../../support/stages/test-license.ts";
 
 /** Several starts, on a machine that does much else. */
 const LIMIT_MS = 400_000;

@@ -5,7 +5,7 @@ import { chatBody } from "../../support/clients/call-gateway.ts";
 import { expectChatError } from "../../support/clients/expect-chat-error.ts";
 import { callHttp, logIn } from "../../support/clients/http-session.ts";
 import type { RawResponse } from "../../support/clients/raw-client.ts";
-import { makeKeptPlace } from "../../support/servers/kept-place.ts";
+import { makeKeptPlace } from "../../support/servers/databases/kept-place.ts";
 import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
 import { callWithKey, startReplicas } from "../../support/servers/start-replicas.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callGateway, chatBody } from "../../support/clients/call-gateway.ts";
 import { type IssuedKey, issueKey, readLimitUse } from "../../support/clients/issue-key.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
+import { createMigratedDatabase } from "../../support/servers/databases/test-database.ts";
 import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
-import { createMigratedDatabase } from "../../support/servers/test-database.ts";
 
 const MODEL = "sim-chat";
 const DEATHS = 3;

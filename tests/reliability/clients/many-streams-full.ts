@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import type { CaseTable } from "../../support/case-table.ts";
-import { untilAtMost } from "../../support/clients/paced-streams.ts";
-import { buildLoadTools, type LoadTools } from "../../support/clients/stream-clients.ts";
+import { untilAtMost } from "../../support/clients/load/paced-streams.ts";
+import { buildLoadTools, type LoadTools } from "../../support/clients/load/stream-clients.ts";
 import { countEstablished } from "../../support/faults/queued-bytes.ts";
 import { openMeasuredGateway } from "../../support/processes/measured-gateway.ts";
 import { memoryMb } from "../../support/processes/process-use.ts";

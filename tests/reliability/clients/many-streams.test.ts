@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, vi } from "vitest";
 import { createCaseTable } from "../../support/case-table.ts";
-import { openPacedStreams, untilAtMost } from "../../support/clients/paced-streams.ts";
+import { openPacedStreams, untilAtMost } from "../../support/clients/load/paced-streams.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
 import {
   type MeasuredGateway,
@@ -8,7 +8,7 @@ import {
 } from "../../support/processes/measured-gateway.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import { watchServer } from "../../support/servers/watch-server.ts";
-import { readUsageRows } from "../../support/stages/stored-usage.ts";
+import { readUsageRows } from "../../support/stages/usage/stored-usage.ts";
 
 const STREAMS = trialSize(80, 300);
 const EVENTS = trialSize(8, 20);

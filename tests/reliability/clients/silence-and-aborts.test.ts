@@ -20,7 +20,7 @@ import {
   type Stage,
   startStages,
 } from "../../support/stages/engine-stage.ts";
-import type { StoredUsage } from "../../support/stages/stored-usage.ts";
+import type { StoredUsage } from "../../support/stages/usage/stored-usage.ts";
 
 const IDLE_TIMEOUT_MS = 6_000;
 const KEEPALIVE_MS = 500;

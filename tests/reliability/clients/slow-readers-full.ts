@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { CaseTable } from "../../support/case-table.ts";
-import { holdSlowReaders, startOfferingEngine } from "../../support/clients/slow-readers.ts";
+import { holdSlowReaders, startOfferingEngine } from "../../support/clients/load/slow-readers.ts";
 import { openMeasuredGateway } from "../../support/processes/measured-gateway.ts";
 import { startPassThrough } from "../../support/servers/start-pass-through.ts";
 

@@ -8,11 +8,11 @@ import {
   holdSlowReaders,
   type OfferingEngine,
   startOfferingEngine,
-} from "../../support/clients/slow-readers.ts";
+} from "../../support/clients/load/slow-readers.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
 import { startGateway } from "../../support/servers/start-gateway.ts";
 import { watchServer } from "../../support/servers/watch-server.ts";
-import { readUsageRows } from "../../support/stages/stored-usage.ts";
+import { readUsageRows } from "../../support/stages/usage/stored-usage.ts";
 
 const READERS = trialSize(6, 12);
 const OFFERED_MB = 64;

@@ -18,7 +18,7 @@ import {
   type Stage,
   startStages,
 } from "../../support/stages/engine-stage.ts";
-import type { StoredUsage } from "../../support/stages/stored-usage.ts";
+import type { StoredUsage } from "../../support/stages/usage/stored-usage.ts";
 
 const STREAMS = trialSize(10, 30);
 /** Streams whose bytes arrive one by one, each in a segment of its own. */

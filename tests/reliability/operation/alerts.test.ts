@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, vi } from "vitest";
 import { createCaseTable } from "../../support/case-table.ts";
 import { callGateway } from "../../support/clients/call-gateway.ts";
 import { startTcpFault, type TcpFault } from "../../support/faults/tcp-fault.ts";
-import { type KeptPlace, makeKeptPlace } from "../../support/servers/kept-place.ts";
+import { type KeptPlace, makeKeptPlace } from "../../support/servers/databases/kept-place.ts";
 import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import { answer, startWebhookReceiver } from "../../support/servers/webhook-receiver.ts";

@@ -16,14 +16,17 @@ import { readScrape, sumOf } from "../../support/clients/scrape-metrics.ts";
 import type { TcpFault } from "../../support/faults/tcp-fault.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
 import { compareLedger } from "../../support/ledger.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
-import { placeMigratedDatabase } from "../../support/servers/prepared-database.ts";
-import { openSeverableDatabase } from "../../support/servers/severable-database.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
+import { placeMigratedDatabase } from "../../support/servers/databases/prepared-database.ts";
+import { openSeverableDatabase } from "../../support/servers/databases/severable-database.ts";
+import {
+  createMigratedDatabase,
+  createOwnDatabase,
+} from "../../support/servers/databases/test-database.ts";
 import { startGateway, TEST_KEY, type TestGateway } from "../../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
-import { createMigratedDatabase, createOwnDatabase } from "../../support/servers/test-database.ts";
 import { expectCleanOutput } from "../../support/stages/engine-stage.ts";
-import { readUsageRows, type StoredUsage } from "../../support/stages/stored-usage.ts";
+import { readUsageRows, type StoredUsage } from "../../support/stages/usage/stored-usage.ts";
 
 // biome-ignore lint/style/noProcessEnv: the tests' own switch, not a setting of the program
 const isFull = process.env["RELIABILITY_FULL"] === "1";

@@ -17,10 +17,10 @@ import {
 import {
   openSeverableDatabase,
   type SeverableDatabase,
-} from "../../support/servers/severable-database.ts";
+} from "../../support/servers/databases/severable-database.ts";
 import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
-import { readUsageRows, type StoredUsage } from "../../support/stages/stored-usage.ts";
+import { readUsageRows, type StoredUsage } from "../../support/stages/usage/stored-usage.ts";
 
 const ROUNDS = 12;
 const EVENTUALLY_MS = 120_000;

@@ -7,7 +7,7 @@ import { issueKey } from "../../support/clients/issue-key.ts";
 import { startTcpFault, type TcpFault } from "../../support/faults/tcp-fault.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
 import { freePort } from "../../support/processes/free-port.ts";
-import { makeKeptPlace } from "../../support/servers/kept-place.ts";
+import { makeKeptPlace } from "../../support/servers/databases/kept-place.ts";
 import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
 import { callWithKey } from "../../support/servers/start-replicas.ts";
 import {

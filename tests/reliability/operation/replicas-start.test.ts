@@ -4,12 +4,13 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { callGateway, chatBody } from "../../support/clients/call-gateway.ts";
 import { expectChatError } from "../../support/clients/expect-chat-error.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
-import { type RedisServer, startRedisServer } from "../../support/servers/redis-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import {
   openSeverableDatabase,
   type SeverableDatabase,
-} from "../../support/servers/severable-database.ts";
+} from "../../support/servers/databases/severable-database.ts";
+import { createDatabase } from "../../support/servers/databases/test-database.ts";
+import { type RedisServer, startRedisServer } from "../../support/servers/redis-server.ts";
 import {
   startGateway,
   startRefused,
@@ -17,7 +18,6 @@ import {
 } from "../../support/servers/start-gateway.ts";
 import { callWithKey } from "../../support/servers/start-replicas.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
-import { createDatabase } from "../../support/servers/test-database.ts";
 import { expectCleanOutput, expectUnhurt } from "../../support/stages/engine-stage.ts";
 
 vi.setConfig({ testTimeout: 400_000, hookTimeout: 240_000 });

@@ -7,7 +7,7 @@ import { callHttp, logIn } from "../../support/clients/http-session.ts";
 import { faultRandom } from "../../support/faults/fault-random.ts";
 import { folderReaders } from "../../support/faults/folder-readers.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
-import { makeKeptPlace } from "../../support/servers/kept-place.ts";
+import { makeKeptPlace } from "../../support/servers/databases/kept-place.ts";
 import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
 import { type Replicas, startReplicas } from "../../support/servers/start-replicas.ts";
 

@@ -13,11 +13,11 @@ import { hashWebhookUrl } from "../../../src/workflows/records/webhook-credentia
 import { createCaseTable } from "../../support/case-table.ts";
 import { faultRandom } from "../../support/faults/fault-random.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
-import { startPostgresCluster } from "../../support/servers/postgres-cluster.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
+import { startPostgresCluster } from "../../support/servers/databases/postgres-cluster.ts";
+import { createMigratedDatabase } from "../../support/servers/databases/test-database.ts";
 import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
 import { startReplicas } from "../../support/servers/start-replicas.ts";
-import { createMigratedDatabase } from "../../support/servers/test-database.ts";
 import { insertWorkflow } from "../../support/workflows/run-stage.ts";
 
 const KILLS = trialSize(1, 200);

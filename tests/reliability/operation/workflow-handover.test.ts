@@ -4,11 +4,11 @@ import type { LedgerEntry } from "../../../simulator/ledger.ts";
 import { createCaseTable } from "../../support/case-table.ts";
 import { callHttp, logIn } from "../../support/clients/http-session.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
+import { createMigratedDatabase } from "../../support/servers/databases/test-database.ts";
 import { startRedisServer } from "../../support/servers/redis-server.ts";
 import { startGateway } from "../../support/servers/start-gateway.ts";
 import { startSimulator } from "../../support/servers/start-simulator.ts";
-import { createMigratedDatabase } from "../../support/servers/test-database.ts";
 import { errorLines, expectCleanOutput } from "../../support/stages/engine-stage.ts";
 
 const RUNS = 3;

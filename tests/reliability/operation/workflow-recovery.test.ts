@@ -5,7 +5,7 @@ import type { LedgerEntry } from "../../../simulator/ledger.ts";
 import { createCaseTable } from "../../support/case-table.ts";
 import { callHttp, logIn } from "../../support/clients/http-session.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import { type Replicas, startReplicas } from "../../support/servers/start-replicas.ts";
 
 const ROWS = trialSize(200, 10_000);

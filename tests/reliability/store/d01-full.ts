@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { CaseTable } from "../../support/case-table.ts";
 import { expectLossless } from "../../support/expect-lossless.ts";
 import { type KillCyclesReport, runKillCycles } from "../../support/faults/kill-cycles.ts";
-import { openSeverableDatabase } from "../../support/servers/severable-database.ts";
+import { openSeverableDatabase } from "../../support/servers/databases/severable-database.ts";
 
 const CYCLES = 20;
 const BOOT_MS = 10_000;

@@ -5,18 +5,18 @@ import { afterAll, describe, expect, vi } from "vitest";
 import { createCaseTable } from "../../support/case-table.ts";
 import { callGateway } from "../../support/clients/call-gateway.ts";
 import { expectChatError } from "../../support/clients/expect-chat-error.ts";
-import { startSteadyLoad } from "../../support/clients/steady-load.ts";
+import { startSteadyLoad } from "../../support/clients/load/steady-load.ts";
 import { compareAnswers } from "../../support/compare-answers.ts";
 import { fillDisk } from "../../support/faults/fill-disk.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
 import {
   type PostgresCluster,
   startPostgresCluster,
-} from "../../support/servers/postgres-cluster.ts";
+} from "../../support/servers/databases/postgres-cluster.ts";
 import type { TestGateway } from "../../support/servers/start-gateway.ts";
 import { watchServer } from "../../support/servers/watch-server.ts";
 import { type DatabaseStage, openDatabaseStage } from "../../support/stages/database-stage.ts";
-import { readUsageRows } from "../../support/stages/stored-usage.ts";
+import { readUsageRows } from "../../support/stages/usage/stored-usage.ts";
 
 const DISK_MB = 32;
 const REQUESTS_PER_SECOND = 40;

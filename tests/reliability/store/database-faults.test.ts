@@ -5,7 +5,7 @@ import { callGateway, chatBody } from "../../support/clients/call-gateway.ts";
 import { expectChatError } from "../../support/clients/expect-chat-error.ts";
 import { logIn } from "../../support/clients/http-session.ts";
 import { issueKey, settledUse } from "../../support/clients/issue-key.ts";
-import { startSteadyLoad } from "../../support/clients/steady-load.ts";
+import { startSteadyLoad } from "../../support/clients/load/steady-load.ts";
 import { compareAnswers } from "../../support/compare-answers.ts";
 import { holdTable } from "../../support/faults/hold-table.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
@@ -13,7 +13,7 @@ import { percentile } from "../../support/percentile.ts";
 import {
   type PostgresCluster,
   startPostgresCluster,
-} from "../../support/servers/postgres-cluster.ts";
+} from "../../support/servers/databases/postgres-cluster.ts";
 import type { TestGateway } from "../../support/servers/start-gateway.ts";
 import { callWithKey } from "../../support/servers/start-replicas.ts";
 import { watchServer } from "../../support/servers/watch-server.ts";
@@ -22,7 +22,7 @@ import {
   type DatabaseStage,
   openDatabaseStage,
 } from "../../support/stages/database-stage.ts";
-import { readUsageRows, type StoredUsage } from "../../support/stages/stored-usage.ts";
+import { readUsageRows, type StoredUsage } from "../../support/stages/usage/stored-usage.ts";
 
 // biome-ignore lint/style/noProcessEnv: the tests' own switch, not a setting of the program
 const isFull = process.env["RELIABILITY_FULL"] === "1";

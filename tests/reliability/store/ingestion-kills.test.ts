@@ -7,11 +7,11 @@ import postgres from "postgres";
 import { describe, expect, test } from "vitest";
 import { faultRandom } from "../../support/faults/fault-random.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
+import { createMigratedDatabase } from "../../support/servers/databases/test-database.ts";
 import { startGateway, TEST_KEY } from "../../support/servers/start-gateway.ts";
 import { startSimulator } from "../../support/servers/start-simulator.ts";
-import { createMigratedDatabase } from "../../support/servers/test-database.ts";
-import { longText } from "../../support/stages/ingest-stage.ts";
+import { longText } from "../../support/stages/knowledge/ingest-stage.ts";
 
 const CYCLES = trialSize(2, 20);
 const FILES = 3;

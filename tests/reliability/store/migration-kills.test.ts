@@ -17,8 +17,8 @@ import { type Program, spawnProgram } from "../../support/processes/spawn-progra
 import {
   type PostgresCluster,
   startPostgresCluster,
-} from "../../support/servers/postgres-cluster.ts";
-import { createDatabase } from "../../support/servers/test-database.ts";
+} from "../../support/servers/databases/postgres-cluster.ts";
+import { createDatabase } from "../../support/servers/databases/test-database.ts";
 
 const KILLS = trialSize(2, 5);
 /** Between two statements of a migration that is to be killed. */

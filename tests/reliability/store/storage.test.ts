@@ -27,7 +27,7 @@ import { trialSize } from "../../support/faults/trial-size.ts";
 import {
   openSeverableDatabase,
   type SeverableDatabase,
-} from "../../support/servers/severable-database.ts";
+} from "../../support/servers/databases/severable-database.ts";
 import {
   startGateway,
   startRefused,
@@ -35,7 +35,7 @@ import {
 } from "../../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import { expectCleanOutput, expectUnhurt } from "../../support/stages/engine-stage.ts";
-import { clearUsageRows, readUsageRows } from "../../support/stages/stored-usage.ts";
+import { clearUsageRows, readUsageRows } from "../../support/stages/usage/stored-usage.ts";
 
 const MODEL = "sim-chat";
 const MOUNT = 'mount -t tmpfs -o size=4m,mode=700 tmpfs "$0" && exec "$@"';

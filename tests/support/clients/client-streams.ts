@@ -1,5 +1,5 @@
 import type { ClientCodec } from "../../../src/codecs/codec.ts";
-import type { ChatEvent } from "../../../src/core/chat-event.ts";
+import type { ChatEvent } from "../../../src/core/chat/chat-event.ts";
 import { checkEventOrder } from "../check-event-order.ts";
 
 const MAX_EVENT_BYTES = 1024 * 1024;

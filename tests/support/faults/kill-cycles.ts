@@ -7,11 +7,11 @@ import {
   type SteadyLoad,
   scriptLongStreams,
   startSteadyLoad,
-} from "../clients/steady-load.ts";
+} from "../clients/load/steady-load.ts";
 import { type AnswersComparison, compareAnswers } from "../compare-answers.ts";
 import { startGateway } from "../servers/start-gateway.ts";
 import { startSimulator } from "../servers/start-simulator.ts";
-import { readUsageRows } from "../stages/stored-usage.ts";
+import { readUsageRows } from "../stages/usage/stored-usage.ts";
 import { faultRandom } from "./fault-random.ts";
 
 export interface KillCyclesOptions {

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type SentCall, scriptLongStreams, startSteadyLoad } from "../clients/steady-load.ts";
+import { type SentCall, scriptLongStreams, startSteadyLoad } from "../clients/load/steady-load.ts";
 import { type AnswersComparison, compareAnswers } from "../compare-answers.ts";
 import { percentile } from "../percentile.ts";
 import { openMeasuredGateway } from "../processes/measured-gateway.ts";
 import { memoryMb } from "../processes/process-use.ts";
 import { startSimulator } from "../servers/start-simulator.ts";
 import { type WatchFigures, watchServer } from "../servers/watch-server.ts";
-import { readUsageRows } from "../stages/stored-usage.ts";
+import { readUsageRows } from "../stages/usage/stored-usage.ts";
 
 export interface SoakOptions {
   readonly seconds: number;

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { databaseServerUrl } from "../servers/database-server.ts";
+import { databaseServerUrl } from "../servers/databases/database-server.ts";
+import { createMigratedDatabase } from "../servers/databases/test-database.ts";
 import { startGateway, type TestGateway } from "../servers/start-gateway.ts";
-import { createMigratedDatabase } from "../servers/test-database.ts";
 
 export interface MeasuredGateway {
   readonly gateway: TestGateway;

@@ -13,7 +13,7 @@ import {
 import { join } from "node:path";
 import { ServiceError } from "../../../src/core/service-error.ts";
 import { scanRecords } from "../../../src/usage/journal/scan-records.ts";
-import { openTestDatabase } from "../servers/test-database.ts";
+import { openTestDatabase } from "../servers/databases/test-database.ts";
 import {
   countRows,
   eventually,
@@ -22,7 +22,7 @@ import {
   startCall,
   usageRecord,
   usageStart,
-} from "../stages/usage-journal.ts";
+} from "../stages/usage/usage-journal.ts";
 
 const MOUNT = 'mount -t tmpfs -o size=4m,mode=700 tmpfs "$0" && exec "$@"';
 

@@ -7,8 +7,8 @@ import { openSecret } from "../../../src/access/secret.ts";
 import { loadConfig } from "../../../src/config/load-config.ts";
 import { migrate } from "../../../src/db/migrate.ts";
 import { openDatabase } from "../../../src/db/open-db.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
 import { createLog } from "../../../src/lib/log.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 
 try {
   const { settings } = loadConfig();

@@ -2,7 +2,12 @@
 // A line `start id` or `end id` is in that file only after the journal took the record.
 import { openSync, writeSync } from "node:fs";
 import { randomBase62 } from "../../../src/lib/id.ts";
-import { connectTo, openTestJournal, startCall, usageRecord } from "../stages/usage-journal.ts";
+import {
+  connectTo,
+  openTestJournal,
+  startCall,
+  usageRecord,
+} from "../stages/usage/usage-journal.ts";
 
 const [, , url = "", folder = "", acknowledgements = ""] = process.argv;
 const database = connectTo(url);

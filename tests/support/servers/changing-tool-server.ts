@@ -1,5 +1,5 @@
 import type { ToolServerRequest } from "../../../simulator/tool-server/tool-server.ts";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { startToolServer } from "./start-tool-server.ts";
 
 /** A tool as a tool server lists it. */

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BUN_SETTINGS } from "../../../scripts/task/bun-settings.mjs";
 import { commandOf, SHORT_LIVED } from "../processes/bundled-program.ts";
-import { placeMigratedDatabase } from "./prepared-database.ts";
-import { createOwnDatabase, type OwnDatabase } from "./test-database.ts";
+import { placeMigratedDatabase } from "./databases/prepared-database.ts";
+import { createOwnDatabase, type OwnDatabase } from "./databases/test-database.ts";
 
 /** A key that every test gateway knows. */
 export const TEST_KEY = "sk-test-0123456789abcdefghijklmnopqrstuvwxyz";

@@ -5,11 +5,11 @@ import type { SimulatorOptions } from "../../../simulator/options.ts";
 import { callGateway } from "../clients/call-gateway.ts";
 import type { RawResponse } from "../clients/raw-client.ts";
 import { expectCleanOutput, expectUnhurt } from "../stages/engine-stage.ts";
-import { databaseServerUrl } from "./database-server.ts";
+import { databaseServerUrl } from "./databases/database-server.ts";
+import { createMigratedDatabase } from "./databases/test-database.ts";
 import { type RedisServer, startRedisServer } from "./redis-server.ts";
 import { startGateway, type TestGateway } from "./start-gateway.ts";
 import { startSimulator, type TestSimulator } from "./start-simulator.ts";
-import { createMigratedDatabase } from "./test-database.ts";
 
 export interface ReplicasOptions {
   readonly count?: number;

@@ -7,27 +7,27 @@ import { createGoogle } from "../../../src/backends/vendors/google.ts";
 import { createOllama } from "../../../src/backends/vendors/ollama.ts";
 import { createOpenai } from "../../../src/backends/vendors/openai.ts";
 import { createVllm } from "../../../src/backends/vendors/vllm.ts";
-import type { Caller, KeyLimits } from "../../../src/core/caller.ts";
-import type { ChatEvent } from "../../../src/core/chat-event.ts";
-import type { ChatRequest } from "../../../src/core/chat-request.ts";
+import type { Caller, KeyLimits } from "../../../src/core/callers/caller.ts";
+import type { ChatEvent } from "../../../src/core/chat/chat-event.ts";
+import type { ChatRequest } from "../../../src/core/chat/chat-request.ts";
 import { answerChat } from "../../../src/gateway/answer-chat.ts";
 import type { AssistantServices } from "../../../src/gateway/assistant/assistant-services.ts";
 import type { Gateway } from "../../../src/gateway/gateway.ts";
 import type { Assistant } from "../../../src/knowledge/assistants/assistant.ts";
 import { AssistantIndex } from "../../../src/knowledge/assistants/assistant-index.ts";
 import type { Passage, Question } from "../../../src/knowledge/retrieve/passage.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
 import { randomBase62 } from "../../../src/lib/id.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import type { Limits } from "../../../src/limits/limits.ts";
 import { openMemoryLimits } from "../../../src/limits/memory-limits.ts";
 import { openRedisLimits } from "../../../src/limits/redis/redis-limits.ts";
 import { createToolRegistry } from "../../../src/tools/registry.ts";
 import type { Tool } from "../../../src/tools/tool.ts";
 import { upstreamAt } from "../../backends/support.ts";
+import { openTestDatabase } from "../servers/databases/test-database.ts";
 import { startSimulator, type TestSimulator } from "../servers/start-simulator.ts";
-import { openTestDatabase } from "../servers/test-database.ts";
 import { testAssistant } from "./assistants.ts";
-import { journalRoot, openTestJournal, silentLog } from "./usage-journal.ts";
+import { journalRoot, openTestJournal, silentLog } from "./usage/usage-journal.ts";
 
 export const UNLIMITED: KeyLimits = {
   monthlyTokens: null,

@@ -1,4 +1,4 @@
-import type { Caller, KeyCaller, SessionCaller } from "../../../src/core/caller.ts";
+import type { Caller, KeyCaller, SessionCaller } from "../../../src/core/callers/caller.ts";
 import type { Assistant } from "../../../src/knowledge/assistants/assistant.ts";
 import { NEW_ASSISTANT } from "../../../src/knowledge/assistants/assistant-record.ts";
 

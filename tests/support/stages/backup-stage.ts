@@ -11,14 +11,14 @@ import type { Db } from "../../../src/db/context.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { migrate } from "../../../src/db/migrate.ts";
 import { openDatabase } from "../../../src/db/open-db.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
 import { createLog } from "../../../src/lib/log.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import { createBackup } from "../../../src/operations/backup/create-backup.ts";
 import { restoreBackup } from "../../../src/operations/backup/restore/restore-backup.ts";
 import { encodeRecord } from "../../../src/usage/journal/record-format.ts";
-import { databaseServerUrl } from "../servers/database-server.ts";
-import { placeMigratedDatabase } from "../servers/prepared-database.ts";
-import { createDatabase } from "../servers/test-database.ts";
+import { databaseServerUrl } from "../servers/databases/database-server.ts";
+import { placeMigratedDatabase } from "../servers/databases/prepared-database.ts";
+import { createDatabase } from "../servers/databases/test-database.ts";
 
 export type StoreKind = Database["kind"];
 

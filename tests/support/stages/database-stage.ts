@@ -1,12 +1,12 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { scriptLongStreams } from "../clients/steady-load.ts";
+import { scriptLongStreams } from "../clients/load/steady-load.ts";
 import { startTcpFault, type TcpFault } from "../faults/tcp-fault.ts";
-import type { PostgresCluster } from "../servers/postgres-cluster.ts";
+import type { PostgresCluster } from "../servers/databases/postgres-cluster.ts";
+import { createDatabase } from "../servers/databases/test-database.ts";
 import { startGateway, type TestGateway } from "../servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../servers/start-simulator.ts";
-import { createDatabase } from "../servers/test-database.ts";
 
 export const ADMIN_PASSWORD = "password of the stage 5e1a";
 

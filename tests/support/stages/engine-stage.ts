@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import type { SimulatorOptions } from "../../../simulator/options.ts";
 import { callGateway } from "../clients/call-gateway.ts";
-import { databaseServerUrl } from "../servers/database-server.ts";
+import { databaseServerUrl } from "../servers/databases/database-server.ts";
+import { createMigratedDatabase } from "../servers/databases/test-database.ts";
 import { startGateway, TEST_KEY, type TestGateway } from "../servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../servers/start-simulator.ts";
-import { createMigratedDatabase } from "../servers/test-database.ts";
-import { readUsageRows, type StoredUsage } from "./stored-usage.ts";
+import { readUsageRows, type StoredUsage } from "./usage/stored-usage.ts";
 
 export const ENGINES = ["vllm", "ollama"] as const;
 export type Engine = (typeof ENGINES)[number];

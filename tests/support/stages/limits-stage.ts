@@ -1,4 +1,4 @@
-import type { KeyLimits } from "../../../src/core/caller.ts";
+import type { KeyLimits } from "../../../src/core/callers/caller.ts";
 import { ServiceError } from "../../../src/core/service-error.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { createLog, type Log } from "../../../src/lib/log.ts";

@@ -6,9 +6,9 @@ import { loadConfig } from "../../../src/config/load-config.ts";
 import { buildDeps, type Deps } from "../../../src/deps.ts";
 import { serve } from "../../../src/http/server/serve.ts";
 import { createLog } from "../../../src/lib/log.ts";
-import { placeMigratedDatabase } from "../servers/prepared-database.ts";
+import { placeMigratedDatabase } from "../servers/databases/prepared-database.ts";
+import { createMigratedDatabase } from "../servers/databases/test-database.ts";
 import { TEST_KEY } from "../servers/start-gateway.ts";
-import { createMigratedDatabase } from "../servers/test-database.ts";
 
 export const ADMIN_PASSWORD = "password of the administrator";
 

@@ -12,7 +12,7 @@ import {
 } from "../../../src/db/tables/workflows.ts";
 import type { FileConnection } from "../../../src/knowledge/file-connections.ts";
 import { randomBase62 } from "../../../src/lib/id.ts";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import {
   createInternalEvents,
@@ -31,7 +31,7 @@ import { createKnownTriggers } from "../../../src/workflows/triggers/known-trigg
 import { saveSchedules } from "../../../src/workflows/triggers/save-schedules.ts";
 import { startByEvent } from "../../../src/workflows/triggers/start-by-event.ts";
 import type { WorkflowStore } from "../../../src/workflows/workflow-store.ts";
-import { openTestDatabase } from "../servers/test-database.ts";
+import { openTestDatabase } from "../servers/databases/test-database.ts";
 
 export type Run = typeof workflowRuns.$inferSelect;
 

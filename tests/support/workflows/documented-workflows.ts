@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 
 const DOCUMENT = "docs/workflows.md";
 const JSON_BLOCK = /^```json\n([\s\S]*?)^```/gm;

@@ -11,7 +11,7 @@ import {
   workflowVersions,
 } from "../../../src/db/tables/workflows.ts";
 import { randomBase62 } from "../../../src/lib/id.ts";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { checkpointClaim, claimJobs, confirmClaim } from "../../../src/queue/claims.ts";
 import { enqueue } from "../../../src/queue/enqueue.ts";
@@ -34,7 +34,7 @@ import {
   type StepContext,
   type StepKind,
 } from "../../../src/workflows/steps/step-kind.ts";
-import { openTestDatabase } from "../servers/test-database.ts";
+import { openTestDatabase } from "../servers/databases/test-database.ts";
 import { rowOf } from "./row-of.ts";
 
 const LEASE_MS = 20_000;

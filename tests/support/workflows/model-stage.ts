@@ -1,6 +1,6 @@
 import type { SimulatorOptions } from "../../../simulator/options.ts";
 import { createEgress } from "../../../src/lib/egress/egress.ts";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { createStepModels } from "../../../src/workflows/models/create-step-models.ts";
 import type { StepModels } from "../../../src/workflows/models/step-models.ts";
@@ -10,7 +10,7 @@ import { callHttp, logIn } from "../clients/http-session.ts";
 import { issueKey, type LimitFields } from "../clients/issue-key.ts";
 import { startSimulator, type TestSimulator } from "../servers/start-simulator.ts";
 import { ADMIN_PASSWORD, type ServedDeps, serveDeps } from "../stages/served-deps.ts";
-import { eventually } from "../stages/usage-journal.ts";
+import { eventually } from "../stages/usage/usage-journal.ts";
 import { simpleTexts } from "./simple-texts.ts";
 
 /** The whole gateway before the simulator, and what its steps are made of. */

@@ -1,4 +1,4 @@
-import type { JsonValue } from "../../../src/lib/json.ts";
+import type { JsonValue } from "../../../src/lib/json/json.ts";
 import type { RowProcess } from "../../../src/workflows/row-process/row-process.ts";
 import { rowOf } from "./row-of.ts";
 

@@ -11,7 +11,7 @@ import {
   workflowVersions,
 } from "../../../src/db/tables/workflows.ts";
 import { randomBase62 } from "../../../src/lib/id.ts";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { createSecretBox } from "../../../src/lib/secret-box.ts";
 import { createDiscardCounts } from "../../../src/workflows/runs/accept/discard-counts.ts";

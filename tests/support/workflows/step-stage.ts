@@ -1,6 +1,6 @@
 import type { Db } from "../../../src/db/context.ts";
 import type { Database } from "../../../src/db/database.ts";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import type { OnRowError, Step } from "../../../src/workflows/definition/definition.ts";
 import type { RowResult } from "../../../src/workflows/row-process/row-process.ts";
 import { packRows, RowTooLarge, unpackRows } from "../../../src/workflows/rows/pack-rows.ts";

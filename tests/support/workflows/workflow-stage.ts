@@ -2,8 +2,8 @@ import type { Deps } from "../../../src/deps.ts";
 import { connectRuns } from "../../../src/workflows/records/connect-records.ts";
 import type { WorkflowRecords } from "../../../src/workflows/records/workflow-records.ts";
 import { callHttp, type HttpAnswer, type HttpCall, logIn } from "../clients/http-session.ts";
-import { databaseServerUrl } from "../servers/database-server.ts";
-import { openedKind } from "../servers/test-database.ts";
+import { databaseServerUrl } from "../servers/databases/database-server.ts";
+import { openedKind } from "../servers/databases/test-database.ts";
 import { ADMIN_PASSWORD, type ServedDeps, serveDeps } from "../stages/served-deps.ts";
 import { tinyKinds } from "./tiny-kinds.ts";
 

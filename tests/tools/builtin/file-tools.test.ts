@@ -6,7 +6,7 @@ import iconv from "iconv-lite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DOCUMENTS } from "../../support/documents/build-documents.ts";
 import { testAssistant } from "../../support/stages/assistants.ts";
-import { openFileToolStage } from "../../support/stages/file-tool-stage.ts";
+import { openFileToolStage } from "../../support/stages/tools/file-tool-stage.ts";
 
 const root = mkdtempSync(join(tmpdir(), "file-tools-"));
 const reports = join(root, "reports");

@@ -3,9 +3,9 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Caller } from "../../../src/core/caller.ts";
+import type { Caller } from "../../../src/core/callers/caller.ts";
 import type { Assistant } from "../../../src/knowledge/assistants/assistant.ts";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { FUNCTION_CATALOG_SQL } from "../../../src/lib/sql-gate/postgres/function-catalog.ts";
 import { createQuerySql } from "../../../src/tools/builtin/query-sql.ts";
 import type {
@@ -16,9 +16,9 @@ import type {
 import type { NewConnection } from "../../../src/tools/connections/connection-fields.ts";
 import { runTool } from "../../../src/tools/run-tool.ts";
 import type { ToolResult } from "../../../src/tools/tool.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
-import { startMariadbServer } from "../../support/servers/mariadb-server.ts";
-import { createDatabase } from "../../support/servers/test-database.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
+import { startMariadbServer } from "../../support/servers/databases/mariadb-server.ts";
+import { createDatabase } from "../../support/servers/databases/test-database.ts";
 import { MYSQL_READS, MYSQL_REFUSED, MYSQL_TABLES } from "../../support/sql/mysql-statements.ts";
 import {
   POSTGRES_READS,
@@ -34,7 +34,7 @@ import { keyCaller, sessionCaller, testAssistant } from "../../support/stages/as
 import {
   type ConnectionsStage,
   openConnectionsStage,
-} from "../../support/stages/connections-stage.ts";
+} from "../../support/stages/tools/connections-stage.ts";
 
 const MAX_ROWS = 5;
 const MAX_BYTES = 20_000;

@@ -6,7 +6,7 @@ import type { ConnectionTrial } from "../../../src/tools/connections/connection.
 import {
   type ConnectionsStage,
   openConnectionsStage,
-} from "../../support/stages/connections-stage.ts";
+} from "../../support/stages/tools/connections-stage.ts";
 
 let stage: ConnectionsStage;
 let servers: Server[] = [];

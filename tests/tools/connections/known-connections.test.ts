@@ -13,7 +13,7 @@ import {
   type FollowedConnections,
   followConnections,
 } from "../../../src/tools/connections/known-connections.ts";
-import { openUserAccess, type TestUserAccess } from "../../support/stages/user-access.ts";
+import { openUserAccess, type TestUserAccess } from "../../support/stages/access/user-access.ts";
 
 const lines: string[] = [];
 const log = createLog("info", { write: (line) => void lines.push(line) });

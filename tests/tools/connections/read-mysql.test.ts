@@ -6,12 +6,15 @@ import {
   makeCertificate,
   type TestCertificate,
 } from "../../support/processes/make-certificate.ts";
-import { type MariadbServer, startMariadbServer } from "../../support/servers/mariadb-server.ts";
+import {
+  type MariadbServer,
+  startMariadbServer,
+} from "../../support/servers/databases/mariadb-server.ts";
 import {
   type ConnectionsStage,
   failureOf,
   openConnectionsStage,
-} from "../../support/stages/connections-stage.ts";
+} from "../../support/stages/tools/connections-stage.ts";
 
 const soon = { timeout: 20_000, interval: 20 };
 const PASSWORD = "canary: the reader's own";

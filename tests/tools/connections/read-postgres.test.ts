@@ -3,14 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { updateConnection } from "../../../src/tools/connections/change-connection.ts";
 import type { SavedConnection } from "../../../src/tools/connections/connection.ts";
 import { canMakeCertificates, makeCertificate } from "../../support/processes/make-certificate.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
-import { startPostgresCluster } from "../../support/servers/postgres-cluster.ts";
-import { createDatabase, type OwnDatabase } from "../../support/servers/test-database.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
+import { startPostgresCluster } from "../../support/servers/databases/postgres-cluster.ts";
+import { createDatabase, type OwnDatabase } from "../../support/servers/databases/test-database.ts";
 import {
   type ConnectionsStage,
   failureOf,
   openConnectionsStage,
-} from "../../support/stages/connections-stage.ts";
+} from "../../support/stages/tools/connections-stage.ts";
 
 const server = new URL(databaseServerUrl ?? "postgres://nobody@127.0.0.1:1/none");
 const soon = { timeout: 20_000, interval: 20 };

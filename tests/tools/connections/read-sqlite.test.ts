@@ -10,7 +10,7 @@ import {
   type ConnectionsStage,
   failureOf,
   openConnectionsStage,
-} from "../../support/stages/connections-stage.ts";
+} from "../../support/stages/tools/connections-stage.ts";
 
 interface TestDatabase {
   exec(sql: string): void;

@@ -9,7 +9,7 @@ import { openFileConnections } from "../../../src/knowledge/file-connections.ts"
 import { FileFault } from "../../../src/tools/files/file-job.ts";
 import { openFolder, openPlace } from "../../../src/tools/files/open-place.ts";
 import { testAssistant } from "../../support/stages/assistants.ts";
-import { openFileToolStage } from "../../support/stages/file-tool-stage.ts";
+import { openFileToolStage } from "../../support/stages/tools/file-tool-stage.ts";
 
 const SECRET = "the-secret-of-the-installation";
 const root = mkdtempSync(join(tmpdir(), "file-safety-"));

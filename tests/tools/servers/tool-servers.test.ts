@@ -6,20 +6,20 @@ import type { Database } from "../../../src/db/database.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { createSecretBox } from "../../../src/lib/secret-box.ts";
 import { createAlertCheck } from "../../../src/operations/alerts/alert-check.ts";
-import { approveTools, setToolLevel } from "../../../src/tools/servers/approve-tools.ts";
-import { deleteToolServer } from "../../../src/tools/servers/change-server.ts";
-import { updateToolServer } from "../../../src/tools/servers/update-server.ts";
+import { approveTools, setToolLevel } from "../../../src/tools/servers/changes/approve-tools.ts";
+import { deleteToolServer } from "../../../src/tools/servers/changes/change-server.ts";
+import { updateToolServer } from "../../../src/tools/servers/changes/update-server.ts";
 import {
   type ChangingToolServer,
   type ServedTool,
   startChangingToolServer,
 } from "../../support/servers/changing-tool-server.ts";
+import { openUserAccess, type TestUserAccess } from "../../support/stages/access/user-access.ts";
 import {
   openToolServerReplica,
   type ReplicaOptions,
   type ToolServerReplica,
-} from "../../support/stages/tool-server-replica.ts";
-import { openUserAccess, type TestUserAccess } from "../../support/stages/user-access.ts";
+} from "../../support/stages/tools/tool-server-replica.ts";
 
 const HOUR_MS = 3_600_000;
 /** Within a second on a machine that does nothing else. */

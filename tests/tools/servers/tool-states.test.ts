@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { mergeList } from "../../../src/tools/servers/merge-list.ts";
+import { mergeList } from "../../../src/tools/servers/changes/merge-list.ts";
+import type { ListedTool } from "../../../src/tools/servers/client/tool-server-client.ts";
 import { levelByAnnotations } from "../../../src/tools/servers/tool-level.ts";
 import {
   definitionOf,
@@ -8,7 +9,6 @@ import {
   stateOf,
   type ToolRow,
 } from "../../../src/tools/servers/tool-server.ts";
-import type { ListedTool } from "../../../src/tools/servers/tool-server-client.ts";
 
 const listed = (name: string, more: Partial<ListedTool> = {}): ListedTool => ({
   ...{ name, description: `Does ${name}.`, inputSchema: { type: "object" }, annotations: {} },

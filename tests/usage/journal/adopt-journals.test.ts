@@ -13,7 +13,7 @@ import {
 } from "../../../src/usage/journal/record-format.ts";
 import { insertUsage } from "../../../src/usage/journal/usage-store.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import {
   countRows,
   journalRoot,
@@ -24,8 +24,8 @@ import {
   uncounted,
   usageRecord,
   usageStart,
-} from "../../support/stages/usage-journal.ts";
-import { callIds, writeCalls } from "../../support/stages/write-calls.ts";
+} from "../../support/stages/usage/usage-journal.ts";
+import { callIds, writeCalls } from "../../support/stages/usage/write-calls.ts";
 
 let database: Database;
 let root: string;

@@ -9,8 +9,8 @@ import { spawnProgram } from "../../support/processes/spawn-program.ts";
 import {
   type PostgresCluster,
   startPostgresCluster,
-} from "../../support/servers/postgres-cluster.ts";
-import { createDatabase, openTestDatabase } from "../../support/servers/test-database.ts";
+} from "../../support/servers/databases/postgres-cluster.ts";
+import { createDatabase, openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import {
   connectTo,
   countRows,
@@ -18,8 +18,8 @@ import {
   journalRoot,
   ledger,
   openTestJournal,
-} from "../../support/stages/usage-journal.ts";
-import { callIds, writeCalls } from "../../support/stages/write-calls.ts";
+} from "../../support/stages/usage/usage-journal.ts";
+import { callIds, writeCalls } from "../../support/stages/usage/write-calls.ts";
 
 const CYCLES = 20;
 /** Calls that a program has under way. */

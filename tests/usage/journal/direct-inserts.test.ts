@@ -2,8 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Database } from "../../../src/db/database.ts";
 import { DirectInserts } from "../../../src/usage/journal/direct-inserts.ts";
 import { createQuarantine } from "../../../src/usage/journal/quarantine.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
-import { journalRoot, ledger, silentLog, usageRecord } from "../../support/stages/usage-journal.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
+import {
+  journalRoot,
+  ledger,
+  silentLog,
+  usageRecord,
+} from "../../support/stages/usage/usage-journal.ts";
 
 const { root, remove } = journalRoot();
 let database: Database;

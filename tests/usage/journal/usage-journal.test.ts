@@ -9,7 +9,7 @@ import type { OpenUsageJournal } from "../../../src/usage/journal/open-usage-jou
 import { createQuarantine } from "../../../src/usage/journal/quarantine.ts";
 import { scanRecords } from "../../../src/usage/journal/scan-records.ts";
 import { SEGMENT_BYTES } from "../../../src/usage/journal/segment.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import {
   countRows,
   eventually,
@@ -21,8 +21,8 @@ import {
   uncounted,
   usageRecord,
   usageStart,
-} from "../../support/stages/usage-journal.ts";
-import { callIds, writeCalls } from "../../support/stages/write-calls.ts";
+} from "../../support/stages/usage/usage-journal.ts";
+import { callIds, writeCalls } from "../../support/stages/usage/write-calls.ts";
 
 let database: Database;
 let root: string;

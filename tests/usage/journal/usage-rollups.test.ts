@@ -10,13 +10,16 @@ import { createQuarantine } from "../../../src/usage/journal/quarantine.ts";
 import { storeRecords } from "../../../src/usage/journal/store-records.ts";
 import { insertUsage } from "../../../src/usage/journal/usage-store.ts";
 import type { UsageRecord } from "../../../src/usage/usage-record.ts";
-import { openEmptyDatabase, openTestDatabase } from "../../support/servers/test-database.ts";
+import {
+  openEmptyDatabase,
+  openTestDatabase,
+} from "../../support/servers/databases/test-database.ts";
 import {
   countRows,
   journalRoot,
   silentLog,
   usageRecord,
-} from "../../support/stages/usage-journal.ts";
+} from "../../support/stages/usage/usage-journal.ts";
 
 /** 2026-09-21T13:33:20Z. */
 const STARTED_AT = 1_789_997_600_000;

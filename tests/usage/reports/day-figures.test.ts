@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Database } from "../../../src/db/database.ts";
 import { latencyHours, usageSlots } from "../../../src/db/tables/usage.ts";
 import { readDayFigures } from "../../../src/usage/reports/day-figures.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 
 const NOW = Date.parse("2027-03-02T12:05:00Z");
 const NOTHING = { chat: 0, messages: 0, responses: 0, embeddings: 0, audio: 0, mcp: 0 };

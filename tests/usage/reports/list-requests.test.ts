@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { SessionCaller } from "../../../src/core/caller.ts";
+import type { SessionCaller } from "../../../src/core/callers/caller.ts";
 import { readRequest } from "../../../src/usage/reports/find-request.ts";
 import {
   listRequests,
@@ -10,8 +10,12 @@ import {
 import type { MeteredRequest } from "../../../src/usage/reports/metered-request.ts";
 import { makeUsageDays } from "../../../src/usage/sums/usage-days.ts";
 import type { UsageRecord } from "../../../src/usage/usage-record.ts";
-import { randomUsage, storeUsage } from "../../support/stages/usage-ledger.ts";
-import { addUser, openUserAccess, type TestUserAccess } from "../../support/stages/user-access.ts";
+import {
+  addUser,
+  openUserAccess,
+  type TestUserAccess,
+} from "../../support/stages/access/user-access.ts";
+import { randomUsage, storeUsage } from "../../support/stages/usage/usage-ledger.ts";
 
 const DAY_MS = 86_400_000;
 const NOW = Date.parse("2026-11-21T10:34:56.789Z");

@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { deleteApiKey } from "../../../src/access/keys/change-api-key.ts";
 import { deleteUser } from "../../../src/access/users/delete-user.ts";
-import type { SessionCaller } from "../../../src/core/caller.ts";
+import type { SessionCaller } from "../../../src/core/callers/caller.ts";
 import { readUsageReport } from "../../../src/usage/reports/read-usage-report.ts";
 import type {
   UsageGroup,
@@ -13,8 +13,12 @@ import { foldModelHours, foldUsageHours } from "../../../src/usage/sums/fold-usa
 import { storeRefusals } from "../../../src/usage/sums/limit-refusals.ts";
 import { makeUsageDays } from "../../../src/usage/sums/usage-days.ts";
 import type { UsageRecord } from "../../../src/usage/usage-record.ts";
-import { randomUsage, storeUsage, sumUsage } from "../../support/stages/usage-ledger.ts";
-import { addUser, openUserAccess, type TestUserAccess } from "../../support/stages/user-access.ts";
+import {
+  addUser,
+  openUserAccess,
+  type TestUserAccess,
+} from "../../support/stages/access/user-access.ts";
+import { randomUsage, storeUsage, sumUsage } from "../../support/stages/usage/usage-ledger.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

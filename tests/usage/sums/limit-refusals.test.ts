@@ -9,17 +9,17 @@ import { migrate } from "../../../src/db/migrate.ts";
 import { insertUsage } from "../../../src/usage/journal/usage-store.ts";
 import { type LimitRefusal, openLimitRefusals } from "../../../src/usage/sums/limit-refusals.ts";
 import { issueKey } from "../../support/clients/issue-key.ts";
-import { openSeverableDatabase } from "../../support/servers/severable-database.ts";
+import { openSeverableDatabase } from "../../support/servers/databases/severable-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import { startGateway } from "../../support/servers/start-gateway.ts";
 import { startSimulator } from "../../support/servers/start-simulator.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
-import { withStore } from "../../support/stages/stored-usage.ts";
+import { withStore } from "../../support/stages/usage/stored-usage.ts";
 import {
   connectTo,
   eventually,
   silentLog,
   usageRecord,
-} from "../../support/stages/usage-journal.ts";
+} from "../../support/stages/usage/usage-journal.ts";
 
 const AT = Date.parse("2026-09-21T13:09:59.999Z");
 const HOUR_MS = 3_600_000;

@@ -11,12 +11,12 @@ import { repairUsage } from "../../../src/usage/sums/repair-usage.ts";
 import { makeUsageDays } from "../../../src/usage/sums/usage-days.ts";
 import type { UsageRecord } from "../../../src/usage/usage-record.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
-import { randomUsage, storeUsage } from "../../support/stages/usage-ledger.ts";
 import {
   ADMIN_PASSWORD,
   openUserAccess,
   type TestUserAccess,
-} from "../../support/stages/user-access.ts";
+} from "../../support/stages/access/user-access.ts";
+import { randomUsage, storeUsage } from "../../support/stages/usage/usage-ledger.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -6,8 +6,8 @@ import { toDatabaseError } from "../../../src/db/database-error.ts";
 import type { Quarantine } from "../../../src/usage/journal/quarantine.ts";
 import { storeRecords } from "../../../src/usage/journal/store-records.ts";
 import { makeUsageDays } from "../../../src/usage/sums/usage-days.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
-import { countRows, eventually, usageRecord } from "../../support/stages/usage-journal.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
+import { countRows, eventually, usageRecord } from "../../support/stages/usage/usage-journal.ts";
 
 const DAY_MS = 86_400_000;
 const NOON = Date.parse("2026-09-21T12:00:00Z");

@@ -5,8 +5,8 @@ import type { Database } from "../../../src/db/database.ts";
 import { insertUsage, refusalOf } from "../../../src/usage/journal/usage-store.ts";
 import { openUsageUpkeep, type UsageUpkeep } from "../../../src/usage/sums/usage-upkeep.ts";
 import type { UsageRecord } from "../../../src/usage/usage-record.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
-import { silentLog, usageRecord } from "../../support/stages/usage-journal.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
+import { silentLog, usageRecord } from "../../support/stages/usage/usage-journal.ts";
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;

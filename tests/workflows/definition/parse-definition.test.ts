@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject, JsonValue } from "../../../src/lib/json.ts";
+import type { JsonObject, JsonValue } from "../../../src/lib/json/json.ts";
 import { parseDefinition } from "../../../src/workflows/definition/parse-definition.ts";
 import { triggerKey } from "../../../src/workflows/definition/trigger-key.ts";
 import { tinyKinds } from "../../support/workflows/tiny-kinds.ts";

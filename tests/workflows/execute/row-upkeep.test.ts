@@ -14,7 +14,10 @@ import {
 import { createLog } from "../../../src/lib/log.ts";
 import { firstDayWithRows, openRowUpkeep } from "../../../src/workflows/execute/row-upkeep.ts";
 import { utcDay } from "../../../src/workflows/runs/run-id.ts";
-import { openEmbeddedInMemory, openTestDatabase } from "../../support/servers/test-database.ts";
+import {
+  openEmbeddedInMemory,
+  openTestDatabase,
+} from "../../support/servers/databases/test-database.ts";
 
 const TODAY = Date.UTC(2026, 10, 23);
 const NOON = TODAY + DAY_MS / 2;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { StepFailure } from "../../../src/workflows/runs/run.ts";
 import { chatStep as chat } from "../../../src/workflows/steps/chat.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import { type ModelStage, startModelStage } from "../../support/workflows/model-stage.ts";
 import { runStep } from "../../support/workflows/step-stage.ts";
 

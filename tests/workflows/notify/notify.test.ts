@@ -5,14 +5,14 @@ import { loadConfig } from "../../../src/config/load-config.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { outboxEvents } from "../../../src/db/tables/outbox.ts";
 import { createEgress } from "../../../src/lib/egress/egress.ts";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { zeroCounts } from "../../../src/lib/zero-counts.ts";
 import { TRY_RESULTS } from "../../../src/queue/topic.ts";
 import { openNotifications } from "../../../src/workflows/notify/open-notifications.ts";
 import { notifyStep } from "../../../src/workflows/steps/notify.ts";
 import type { StepServices } from "../../../src/workflows/steps/step-services.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import {
   type AnswerPost,
   answer,

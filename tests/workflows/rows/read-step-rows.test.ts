@@ -10,7 +10,7 @@ import {
 } from "../../../src/workflows/rows/read-step-rows.ts";
 import type { Row } from "../../../src/workflows/rows/row.ts";
 import { insertChunks } from "../../../src/workflows/rows/row-store.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 
 let database: Database;
 let statements = 0;

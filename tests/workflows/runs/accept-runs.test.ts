@@ -16,7 +16,7 @@ import {
 import type { Acceptance, RunRequest } from "../../../src/workflows/runs/accept/acceptance.ts";
 import { stopRun, stopWorkflow } from "../../../src/workflows/runs/control/stop-runs.ts";
 import { dayOfRun } from "../../../src/workflows/runs/run-id.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import {
   activeOf,
   insertUser,

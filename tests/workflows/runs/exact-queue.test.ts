@@ -9,7 +9,10 @@ import type { Acceptance } from "../../../src/workflows/runs/accept/acceptance.t
 import { stopRun, stopWorkflow } from "../../../src/workflows/runs/control/stop-runs.ts";
 import { createRandom } from "../../support/faults/random.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
-import { openEmbeddedInMemory, openTestDatabase } from "../../support/servers/test-database.ts";
+import {
+  openEmbeddedInMemory,
+  openTestDatabase,
+} from "../../support/servers/databases/test-database.ts";
 import {
   activeOf,
   createGate,

@@ -12,7 +12,7 @@ import { acceptRunNow, chunksOf } from "../../../src/workflows/runs/accept/accep
 import { stopRun } from "../../../src/workflows/runs/control/stop-runs.ts";
 import type { ExecuteRun } from "../../../src/workflows/runs/run.ts";
 import { defineStepKind } from "../../../src/workflows/steps/step-kind.ts";
-import { openedKind } from "../../support/servers/test-database.ts";
+import { openedKind } from "../../support/servers/databases/test-database.ts";
 import {
   type ExecutionStage,
   openExecutionStage,

@@ -9,7 +9,7 @@ import {
   workflows,
   workflowVersions,
 } from "../../../src/db/tables/workflows.ts";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { scopeOf } from "../../../src/workflows/execute/run-scope.ts";
 import { dropRunRows } from "../../../src/workflows/rows/drop-run-rows.ts";
 import { acceptRunNow, chunksOf } from "../../../src/workflows/runs/accept/accept-runs.ts";
@@ -19,7 +19,7 @@ import { stopWorkflow } from "../../../src/workflows/runs/control/stop-runs.ts";
 import { endRun } from "../../../src/workflows/runs/end/end-run.ts";
 import type { ClaimedRun } from "../../../src/workflows/runs/run.ts";
 import { dayOfRun } from "../../../src/workflows/runs/run-id.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import { readPlainDefinition } from "../../support/workflows/plain-definition.ts";
 import {
   insertUser,

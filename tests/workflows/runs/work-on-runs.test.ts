@@ -12,7 +12,7 @@ import { stopRun, stopWorkflow } from "../../../src/workflows/runs/control/stop-
 import { repairRuns } from "../../../src/workflows/runs/end/repair-runs.ts";
 import type { ClaimedRun } from "../../../src/workflows/runs/run.ts";
 import { dayOfRun } from "../../../src/workflows/runs/run-id.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import {
   activeOf,
   createGate,

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "vitest";
-import type { JsonValue } from "../../../src/lib/json.ts";
+import type { JsonValue } from "../../../src/lib/json/json.ts";
 import { openRowProcess } from "../../../src/workflows/row-process/open-row-process.ts";
 import { aggregateStep } from "../../../src/workflows/steps/aggregate.ts";
 import { runStep } from "../../support/workflows/step-stage.ts";

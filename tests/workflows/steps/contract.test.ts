@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { openFileConnections } from "../../../src/knowledge/file-connections.ts";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { openRowProcess } from "../../../src/workflows/row-process/open-row-process.ts";
 import type { Row } from "../../../src/workflows/rows/row.ts";
 import { createStepKinds } from "../../../src/workflows/steps/registry.ts";

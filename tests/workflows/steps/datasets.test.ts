@@ -13,7 +13,7 @@ import {
   type DatasetStage,
   openDatasetStage,
 } from "../../data/datasets/dataset-stage.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import { rowOf } from "../../support/workflows/row-of.ts";
 import { runStep, type StepCase } from "../../support/workflows/step-stage.ts";
 

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createEgress } from "../../../src/lib/egress/egress.ts";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { createSecretBox } from "../../../src/lib/secret-box.ts";
 import { createChainHeaders } from "../../../src/workflows/calls-out/call-chain.ts";
 import { answerReader } from "../../../src/workflows/calls-out/read-answer.ts";

@@ -10,12 +10,12 @@ import { files, vectorStoreFiles, vectorStores } from "../../../src/db/tables/kn
 import { users } from "../../../src/db/tables/users.ts";
 import { workflowMarks } from "../../../src/db/tables/workflows.ts";
 import type { FileStore } from "../../../src/knowledge/files/files.ts";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { ingestKnowledgeStep } from "../../../src/workflows/steps/ingest-knowledge.ts";
 import type { CheckContext } from "../../../src/workflows/steps/step-kind.ts";
 import type { StepServices } from "../../../src/workflows/steps/step-services.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
-import { addFile, createFileStore } from "../../support/stages/file-store.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
+import { addFile, createFileStore } from "../../support/stages/knowledge/file-store.ts";
 import { plainRowProcess } from "../../support/workflows/plain-row-process.ts";
 import { runStep, type StepCase } from "../../support/workflows/step-stage.ts";
 

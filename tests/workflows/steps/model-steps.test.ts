@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { chatStep as chat } from "../../../src/workflows/steps/chat.ts";
 import { classifyStep as classify } from "../../../src/workflows/steps/classify.ts";
 import { embedStep as embed } from "../../../src/workflows/steps/embed.ts";
 import { extractStep as extract } from "../../../src/workflows/steps/extract.ts";
 import type { CheckContext, StepKind } from "../../../src/workflows/steps/step-kind.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import { type ModelStage, startModelStage } from "../../support/workflows/model-stage.ts";
 import { runStep, type StepCase } from "../../support/workflows/step-stage.ts";
 

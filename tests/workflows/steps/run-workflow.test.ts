@@ -6,7 +6,7 @@ import { openRuns } from "../../../src/workflows/runs/open-runs.ts";
 import { runWorkflowStep } from "../../../src/workflows/steps/run-workflow.ts";
 import type { CheckContext, StepKind } from "../../../src/workflows/steps/step-kind.ts";
 import type { WorkflowStore } from "../../../src/workflows/workflow-store.ts";
-import { administrator } from "../../support/stages/test-callers.ts";
+import { administrator } from "../../support/stages/access/test-callers.ts";
 import {
   openTriggerStage,
   type Run,

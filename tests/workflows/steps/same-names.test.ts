@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { aggregateStep } from "../../../src/workflows/steps/aggregate.ts";
 import { selectStep } from "../../../src/workflows/steps/select.ts";
 import type { CheckContext, StepKind } from "../../../src/workflows/steps/step-kind.ts";

@@ -3,18 +3,21 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { JsonObject, JsonValue } from "../../../src/lib/json.ts";
+import type { JsonObject, JsonValue } from "../../../src/lib/json/json.ts";
 import { querySqlStep } from "../../../src/workflows/steps/query-sql.ts";
 import type { CheckContext } from "../../../src/workflows/steps/step-kind.ts";
 import type { StepServices } from "../../../src/workflows/steps/step-services.ts";
 import { writeSqlStep } from "../../../src/workflows/steps/write-sql.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
-import { type MariadbServer, startMariadbServer } from "../../support/servers/mariadb-server.ts";
-import { createDatabase, type OwnDatabase } from "../../support/servers/test-database.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
+import {
+  type MariadbServer,
+  startMariadbServer,
+} from "../../support/servers/databases/mariadb-server.ts";
+import { createDatabase, type OwnDatabase } from "../../support/servers/databases/test-database.ts";
 import {
   type ConnectionsStage,
   openConnectionsStage,
-} from "../../support/stages/connections-stage.ts";
+} from "../../support/stages/tools/connections-stage.ts";
 import { simpleTexts } from "../../support/workflows/simple-texts.ts";
 import { runStep, type StepCase } from "../../support/workflows/step-stage.ts";
 

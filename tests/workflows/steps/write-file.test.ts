@@ -6,10 +6,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Database } from "../../../src/db/database.ts";
 import { workflowMarks } from "../../../src/db/tables/workflows.ts";
 import { openFileConnections } from "../../../src/knowledge/file-connections.ts";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import type { StepServices } from "../../../src/workflows/steps/step-services.ts";
 import { writeFileStep } from "../../../src/workflows/steps/write-file.ts";
-import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import { plainRowProcess } from "../../support/workflows/plain-row-process.ts";
 import { runStep, type StepCase } from "../../support/workflows/step-stage.ts";
 

@@ -4,7 +4,7 @@ import { withTransaction } from "../../../src/db/context.ts";
 import { datasets } from "../../../src/db/tables/datasets.ts";
 import { files, vectorStores } from "../../../src/db/tables/knowledge.ts";
 import { workflowMarks, workflows } from "../../../src/db/tables/workflows.ts";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import type { DeliveredEvent, FileFacts, InternalEvent } from "../../../src/queue/subscriptions.ts";
 import { createKnownTriggers } from "../../../src/workflows/triggers/known-triggers.ts";
 import { markFile, markKnowledge, pruneMarks } from "../../../src/workflows/triggers/marks.ts";

@@ -1,4 +1,4 @@
-import type { BiKeyCaller } from "../../../core/caller.ts";
+import type { BiKeyCaller } from "../../../core/callers/caller.ts";
 import { ServiceError } from "../../../core/service-error.ts";
 import type { biKeys } from "../../../db/tables/bi-keys.ts";
 import type { users } from "../../../db/tables/users.ts";

@@ -1,4 +1,4 @@
-import type { KeyCaller, Role } from "../../../core/caller.ts";
+import type { KeyCaller, Role } from "../../../core/callers/caller.ts";
 import type { apiKeys, ToolScope } from "../../../db/tables/api-keys.ts";
 import { IpRanges } from "../../../lib/egress/ip-ranges.ts";
 import { keyLimitsOf, personLimitsOf } from "./key-limits.ts";

@@ -1,7 +1,7 @@
-import type { KeyCaller } from "../../../core/caller.ts";
+import type { KeyCaller } from "../../../core/callers/caller.ts";
 import type { Database } from "../../../db/database.ts";
 import { causeOf, type Log } from "../../../lib/log.ts";
-import { repeat } from "../../../lib/repeat.ts";
+import { repeat } from "../../../lib/time/repeat.ts";
 import type { HashCredential } from "../../hash-credential.ts";
 import { type ApiKey, isUsable } from "./api-key.ts";
 import { followKeys } from "./follow-keys.ts";

@@ -1,4 +1,4 @@
-import { type KeyLimits, NO_LIMITS } from "../../../core/caller.ts";
+import { type KeyLimits, NO_LIMITS } from "../../../core/callers/caller.ts";
 import type { ApiKeyFields } from "../api-key-record.ts";
 
 type LimitColumns = Pick<

@@ -1,6 +1,11 @@
-import type { AudioPart, DocumentPart, MediaSource, UserPart } from "../../../core/chat-request.ts";
+import type {
+  AudioPart,
+  DocumentPart,
+  MediaSource,
+  UserPart,
+} from "../../../core/chat/chat-request.ts";
 import { ServiceError } from "../../../core/service-error.ts";
-import type { JsonObject, JsonValue } from "../../../lib/json.ts";
+import type { JsonObject, JsonValue } from "../../../lib/json/json.ts";
 import type { Dialect } from "./dialect.ts";
 
 /** Builds the content of a message. A single text becomes a plain string, which every chat template accepts. */

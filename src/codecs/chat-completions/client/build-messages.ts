@@ -4,8 +4,8 @@ import type {
   RefusalPart,
   TextPart,
   ToolCallPart,
-} from "../../../core/chat-request.ts";
-import type { JsonObject } from "../../../lib/json.ts";
+} from "../../../core/chat/chat-request.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import { fitCallIds } from "../../shared/fit-call-ids.ts";
 import { buildContent } from "./build-content.ts";
 import type { Dialect } from "./dialect.ts";

@@ -3,8 +3,8 @@ import type {
   ResponseFormat,
   ToolChoice,
   ToolDefinition,
-} from "../../../core/chat-request.ts";
-import type { JsonObject, JsonValue } from "../../../lib/json.ts";
+} from "../../../core/chat/chat-request.ts";
+import type { JsonObject, JsonValue } from "../../../lib/json/json.ts";
 import type { UpstreamModel } from "../../codec.ts";
 import { buildMessages } from "./build-messages.ts";
 import type { Dialect } from "./dialect.ts";

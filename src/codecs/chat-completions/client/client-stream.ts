@@ -1,4 +1,4 @@
-import type { ChatEvent } from "../../../core/chat-event.ts";
+import type { ChatEvent } from "../../../core/chat/chat-event.ts";
 import { ServiceError, toServiceError } from "../../../core/service-error.ts";
 import { SseReader } from "../../../lib/http/sse-reader.ts";
 import type { StreamReader } from "../../codec.ts";

@@ -1,5 +1,5 @@
 import type { SseShortcut } from "../../../lib/http/sse-reader.ts";
-import { isJsonObject } from "../../../lib/json.ts";
+import { isJsonObject } from "../../../lib/json/json.ts";
 import type { EventWriter } from "../../shared/event-writer.ts";
 import { readThought } from "./delta-reader.ts";
 import { DeltaTemplate } from "./delta-template.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../../lib/json.ts";
+import { isJsonObject } from "../../../lib/json/json.ts";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

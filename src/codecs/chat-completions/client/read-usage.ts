@@ -1,5 +1,5 @@
-import type { Usage } from "../../../core/chat-event.ts";
-import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
+import type { Usage } from "../../../core/chat/chat-event.ts";
+import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 
 /** Reads a `usage` object; returns undefined when there is none or it has no counts. */
 export function readUsage(usage: unknown): Usage | undefined {

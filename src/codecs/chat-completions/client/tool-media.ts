@@ -5,7 +5,7 @@ import type {
   TextPart,
   ToolMessage,
   UserPart,
-} from "../../../core/chat-request.ts";
+} from "../../../core/chat/chat-request.ts";
 
 type Media = ImagePart | DocumentPart;
 

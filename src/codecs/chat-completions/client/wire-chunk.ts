@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 
 /**
  * The fields read from an answer, either a chunk of a stream or a complete answer. None is guaranteed: vendors omit,

@@ -3,9 +3,9 @@ import type {
   AnswerTextBlock,
   AnswerToolCall,
   ChatAnswer,
-} from "../../../core/chat-answer.ts";
-import type { Usage } from "../../../core/chat-event.ts";
-import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
+} from "../../../core/chat/chat-answer.ts";
+import type { Usage } from "../../../core/chat/chat-event.ts";
+import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 import type { AnswerContext } from "../../codec.ts";
 import { encodeExtension } from "../../shared/answer-extension.ts";
 import { joinExtras, withWholeLogprobs } from "../extras.ts";

@@ -5,8 +5,8 @@ import type {
   ReasoningPart,
   RefusalPart,
   TextPart,
-} from "../../../core/chat-request.ts";
-import { formatPath } from "../../../lib/value-faults.ts";
+} from "../../../core/chat/chat-request.ts";
+import { formatPath } from "../../../lib/json/value-faults.ts";
 import { invalidValue } from "../../shared/check-request.ts";
 import { parseMediaUrl } from "../../shared/media-url.ts";
 import { fileIdRefused, parseFile } from "../../shared/parse-file.ts";

@@ -7,7 +7,7 @@ import type {
   ToolCallPart,
   ToolMessage,
   UserPart,
-} from "../../../core/chat-request.ts";
+} from "../../../core/chat/chat-request.ts";
 import { type ContentPart, parseContent } from "./parse-content.ts";
 import type { WireMessage } from "./wire.ts";
 

@@ -1,5 +1,5 @@
-import type { GenerationParameters, ResponseFormat } from "../../../core/chat-request.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json.ts";
+import type { GenerationParameters, ResponseFormat } from "../../../core/chat/chat-request.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json/json.ts";
 import { invalidValue } from "../../shared/check-request.ts";
 import { readOwnMetadata } from "../../shared/metadata-extension.ts";
 import type { ChatCompletionRequest } from "./wire.ts";

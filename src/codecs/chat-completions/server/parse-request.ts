@@ -1,6 +1,6 @@
-import type { ChatRequest } from "../../../core/chat-request.ts";
+import type { ChatRequest } from "../../../core/chat/chat-request.ts";
 import { ServiceError } from "../../../core/service-error.ts";
-import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 import type { ParsedCall } from "../../codec.ts";
 import { checkItemCount } from "../../shared/check-item-count.ts";
 import { checkRequest, invalidValue, type UsualValues } from "../../shared/check-request.ts";

@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import type { ToolChoice, ToolDefinition } from "../../../core/chat-request.ts";
-import { isJsonObject } from "../../../lib/json.ts";
+import type { ToolChoice, ToolDefinition } from "../../../core/chat/chat-request.ts";
+import { isJsonObject } from "../../../lib/json/json.ts";
 import { checkRequest, invalidValue } from "../../shared/check-request.ts";
 import { type ChatCompletionRequest, functionSchema } from "./wire.ts";
 

@@ -1,6 +1,6 @@
-import type { ChatEvent, FinishEvent } from "../../../core/chat-event.ts";
-import { frameLiterals } from "../../../core/frame-literals.ts";
-import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
+import type { ChatEvent, FinishEvent } from "../../../core/chat/chat-event.ts";
+import { frameLiterals } from "../../../core/chat/frame-literals.ts";
+import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 import type { AnswerContext, StreamEncoder } from "../../codec.ts";
 import { encodeExtension, encodeToolRun } from "../../shared/answer-extension.ts";
 import { encodeError } from "../../shared/openai-error-body.ts";

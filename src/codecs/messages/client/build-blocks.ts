@@ -1,5 +1,5 @@
-import type { CacheControl } from "../../../core/chat-request.ts";
-import type { JsonObject } from "../../../lib/json.ts";
+import type { CacheControl } from "../../../core/chat/chat-request.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 
 /** A content block or a tool, before it is serialised. */
 export interface Block {

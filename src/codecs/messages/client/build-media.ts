@@ -1,7 +1,7 @@
-import type { AudioPart, DocumentPart, ImagePart } from "../../../core/chat-request.ts";
+import type { AudioPart, DocumentPart, ImagePart } from "../../../core/chat/chat-request.ts";
 import { ServiceError } from "../../../core/service-error.ts";
-import { decodeBase64Text } from "../../../lib/base64-text.ts";
-import type { JsonObject } from "../../../lib/json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
+import { decodeBase64Text } from "../../../lib/text/base64-text.ts";
 import { invalidValue } from "../../shared/check-request.ts";
 import type { Block } from "./build-blocks.ts";
 

@@ -6,8 +6,8 @@ import type {
   TextPart,
   ToolCallPart,
   UserPart,
-} from "../../../core/chat-request.ts";
-import { openSeal } from "../../../core/seal.ts";
+} from "../../../core/chat/chat-request.ts";
+import { openSeal } from "../../../core/chat/seal.ts";
 import type { CallResult, Turn } from "../../shared/alternate-turns.ts";
 import { objectText } from "../../shared/object-text.ts";
 import type { Block } from "./build-blocks.ts";

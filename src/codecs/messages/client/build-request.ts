@@ -1,6 +1,6 @@
-import type { ChatRequest, ResponseFormat } from "../../../core/chat-request.ts";
-import { namesOfAsked, type ParameterField } from "../../../core/parameter-names.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json.ts";
+import type { ChatRequest, ResponseFormat } from "../../../core/chat/chat-request.ts";
+import { namesOfAsked, type ParameterField } from "../../../core/chat/parameter-names.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json/json.ts";
 import type { UpstreamModel } from "../../codec.ts";
 import { alternateTurns, type Turn } from "../../shared/alternate-turns.ts";
 import { lastMarked, writeBlocks } from "./build-blocks.ts";

@@ -1,5 +1,5 @@
-import type { ChatRequest, ToolChoice, ToolDefinition } from "../../../core/chat-request.ts";
-import type { JsonObject } from "../../../lib/json.ts";
+import type { ChatRequest, ToolChoice, ToolDefinition } from "../../../core/chat/chat-request.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import type { Turn } from "../../shared/alternate-turns.ts";
 import type { Block } from "./build-blocks.ts";
 

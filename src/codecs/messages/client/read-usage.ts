@@ -1,5 +1,5 @@
-import type { Usage } from "../../../core/chat-event.ts";
-import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
+import type { Usage } from "../../../core/chat/chat-event.ts";
+import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 import { readCount } from "../../shared/answer-json.ts";
 
 /** Collects the usage of one answer: later figures replace earlier ones of the same name. */

@@ -3,9 +3,9 @@ import type {
   DeltaEvent,
   SignatureEvent,
   ToolCallStartEvent,
-} from "../../../core/chat-event.ts";
-import { frameLiterals } from "../../../core/frame-literals.ts";
-import type { JsonObject } from "../../../lib/json.ts";
+} from "../../../core/chat/chat-event.ts";
+import { frameLiterals } from "../../../core/chat/frame-literals.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import { toolUseHead } from "./encode-message.ts";
 import { eventFrame, frameHead } from "./event-frame.ts";
 import { WaitingCalls } from "./waiting-calls.ts";

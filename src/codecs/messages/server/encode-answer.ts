@@ -1,4 +1,4 @@
-import type { AnswerBlock, AnswerTextBlock, ChatAnswer } from "../../../core/chat-answer.ts";
+import type { AnswerBlock, AnswerTextBlock, ChatAnswer } from "../../../core/chat/chat-answer.ts";
 import type { AnswerContext } from "../../codec.ts";
 import { encodeExtension } from "../../shared/answer-extension.ts";
 import { objectText } from "../../shared/object-text.ts";

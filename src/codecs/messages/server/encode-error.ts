@@ -1,6 +1,6 @@
 import type { ContextOverflow } from "../../../core/context-overflow.ts";
 import type { ServiceError } from "../../../core/service-error.ts";
-import type { JsonObject } from "../../../lib/json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 
 /** Returns the body of an error response, which is also the data of an error event. */
 export function encodeError(error: ServiceError, requestId: string): JsonObject {

@@ -1,6 +1,6 @@
-import type { FinishEvent, FinishReason, Usage } from "../../../core/chat-event.ts";
-import { markSeal } from "../../../core/seal.ts";
-import type { JsonObject } from "../../../lib/json.ts";
+import type { FinishEvent, FinishReason, Usage } from "../../../core/chat/chat-event.ts";
+import { markSeal } from "../../../core/chat/seal.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import type { AnswerContext } from "../../codec.ts";
 import type { MessagesForm } from "./messages-form.ts";
 import { writeToolId } from "./tool-ids.ts";

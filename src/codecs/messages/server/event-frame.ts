@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../lib/json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 
 /** Returns one event of a stream. Client libraries drop events without an `event:` line. */
 export function eventFrame(data: JsonObject & { readonly type: string }): string {

@@ -1,4 +1,4 @@
-import type { ChatRequest } from "../../../core/chat-request.ts";
+import type { ChatRequest } from "../../../core/chat/chat-request.ts";
 import { type ClientNames, saysSomething, typeName } from "../../shared/client-names.ts";
 import { namesOfEffort, readOwnMetadata } from "../../shared/metadata-extension.ts";
 import { countRequestSchema, type MessagesRequest } from "./wire.ts";

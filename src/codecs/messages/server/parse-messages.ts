@@ -4,8 +4,8 @@ import type {
   SystemMessage,
   ToolMessage,
   UserPart,
-} from "../../../core/chat-request.ts";
-import type { JsonObject } from "../../../lib/json.ts";
+} from "../../../core/chat/chat-request.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import { parseBlock, parseContent, parseText, readCacheControl } from "./parse-blocks.ts";
 import type { ReadInput } from "./raw-inputs.ts";
 import { readToolId } from "./tool-ids.ts";

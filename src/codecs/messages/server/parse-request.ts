@@ -2,9 +2,9 @@ import type {
   ChatRequest,
   GenerationParameters,
   ResponseFormat,
-} from "../../../core/chat-request.ts";
+} from "../../../core/chat/chat-request.ts";
 import { ServiceError } from "../../../core/service-error.ts";
-import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 import type { ParsedCall } from "../../codec.ts";
 import { checkItemCount } from "../../shared/check-item-count.ts";
 import { checkRequest, invalidValue } from "../../shared/check-request.ts";

@@ -1,4 +1,4 @@
-import { EFFORTS, type Effort, parseEffort } from "../../../core/effort.ts";
+import { EFFORTS, type Effort, parseEffort } from "../../../core/chat/effort.ts";
 import { invalidValue } from "../../shared/check-request.ts";
 import { readEffort } from "../../shared/metadata-extension.ts";
 import type { MessagesRequest } from "./wire.ts";

@@ -1,5 +1,5 @@
-import type { ToolChoice, ToolDefinition } from "../../../core/chat-request.ts";
-import type { JsonObject } from "../../../lib/json.ts";
+import type { ToolChoice, ToolDefinition } from "../../../core/chat/chat-request.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import { checkRequest, invalidValue } from "../../shared/check-request.ts";
 import { readCacheControl } from "./parse-blocks.ts";
 import { customTool, type MessagesRequest, type ToolChange } from "./wire.ts";

@@ -1,5 +1,5 @@
-import type { JsonObject } from "../../../lib/json.ts";
-import { rawElements, rawMember } from "../../../lib/raw-json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
+import { rawElements, rawMember } from "../../../lib/json/raw-json.ts";
 
 /** Digits of an integer that the JSON parser may have rounded. */
 const LONG_NUMBER = /\d{16}/;

@@ -1,6 +1,6 @@
-import type { ChatEvent, FinishEvent } from "../../../core/chat-event.ts";
+import type { ChatEvent, FinishEvent } from "../../../core/chat/chat-event.ts";
 import { toServiceError } from "../../../core/service-error.ts";
-import type { JsonObject } from "../../../lib/json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import type { AnswerContext, StreamEncoder } from "../../codec.ts";
 import { encodeExtension, encodeToolRun } from "../../shared/answer-extension.ts";
 import { BlockFrames } from "./block-frames.ts";

@@ -1,4 +1,4 @@
-import { decodeBase64Text, encodeBase64Text } from "../../../lib/base64-text.ts";
+import { decodeBase64Text, encodeBase64Text } from "../../../lib/text/base64-text.ts";
 
 /** The ids that clients of this format accept. */
 const FITTING = /^[a-zA-Z0-9_-]+$/;

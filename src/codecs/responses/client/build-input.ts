@@ -8,9 +8,9 @@ import type {
   RefusalPart,
   TextPart,
   UserPart,
-} from "../../../core/chat-request.ts";
+} from "../../../core/chat/chat-request.ts";
 import { ServiceError } from "../../../core/service-error.ts";
-import type { JsonObject, JsonValue } from "../../../lib/json.ts";
+import type { JsonObject, JsonValue } from "../../../lib/json/json.ts";
 import { fitCallIds } from "../../shared/fit-call-ids.ts";
 import { openReasoning } from "./openai-seal.ts";
 

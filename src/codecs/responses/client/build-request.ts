@@ -4,8 +4,8 @@ import type {
   ResponseFormat,
   ToolChoice,
   ToolDefinition,
-} from "../../../core/chat-request.ts";
-import type { JsonObject, JsonValue } from "../../../lib/json.ts";
+} from "../../../core/chat/chat-request.ts";
+import type { JsonObject, JsonValue } from "../../../lib/json/json.ts";
 import type { UpstreamModel } from "../../codec.ts";
 import { buildInput } from "./build-input.ts";
 

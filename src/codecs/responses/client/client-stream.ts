@@ -1,6 +1,6 @@
 import { ServiceError, toServiceError } from "../../../core/service-error.ts";
 import { SseReader } from "../../../lib/http/sse-reader.ts";
-import { isJsonObject } from "../../../lib/json.ts";
+import { isJsonObject } from "../../../lib/json/json.ts";
 import type { StreamReader } from "../../codec.ts";
 import { garbage, ResponseReader } from "./response-reader.ts";
 

@@ -1,4 +1,4 @@
-import { markSeal, openSeal } from "../../../core/seal.ts";
+import { markSeal, openSeal } from "../../../core/chat/seal.ts";
 
 /** What OpenAI needs to resume from its own reasoning. */
 export interface SealedThought {

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 
 /** The kinds of pieces in an item: text, refusal, reasoning, or the input of a call. */
 export type PieceKind = "text" | "refusal" | "summary" | "thought" | "arguments" | "input";

@@ -1,5 +1,5 @@
 import { ServiceError } from "../../../core/service-error.ts";
-import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 import type { EventWriter } from "../../shared/event-writer.ts";
 import { CallOutput } from "./call-output.ts";
 import { sealReasoning } from "./openai-seal.ts";

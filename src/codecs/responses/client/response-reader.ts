@@ -1,6 +1,6 @@
-import type { FinishReason, Usage } from "../../../core/chat-event.ts";
+import type { FinishReason, Usage } from "../../../core/chat/chat-event.ts";
 import { ServiceError } from "../../../core/service-error.ts";
-import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 import { EventWriter } from "../../shared/event-writer.ts";
 import { toEngineError } from "../../shared/openai-errors.ts";
 import { type PieceKind, readLogprobs } from "./output-item.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../lib/json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import type { EventWriter } from "../../shared/event-writer.ts";
 import type { OutputItem, PieceKind } from "./output-item.ts";
 

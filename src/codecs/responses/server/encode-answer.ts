@@ -3,9 +3,9 @@ import type {
   AnswerTextBlock,
   AnswerToolCall,
   ChatAnswer,
-} from "../../../core/chat-answer.ts";
-import type { FoundPassage } from "../../../core/chat-event.ts";
-import type { JsonObject } from "../../../lib/json.ts";
+} from "../../../core/chat/chat-answer.ts";
+import type { FoundPassage } from "../../../core/chat/chat-event.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import type { AnswerContext } from "../../codec.ts";
 import { ResponseEncoder } from "./encode-response.ts";
 import { outcomeOf } from "./finish-outcome.ts";

@@ -1,6 +1,6 @@
-import type { ToolRun, Usage } from "../../../core/chat-event.ts";
+import type { ToolRun, Usage } from "../../../core/chat/chat-event.ts";
 import type { ServiceError } from "../../../core/service-error.ts";
-import type { JsonObject } from "../../../lib/json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import type { AnswerContext } from "../../codec.ts";
 import { encodeExtension } from "../../shared/answer-extension.ts";
 import { failureCodeOf, type Outcome } from "./finish-outcome.ts";

@@ -1,4 +1,4 @@
-import type { FinishReason } from "../../../core/chat-event.ts";
+import type { FinishReason } from "../../../core/chat/chat-event.ts";
 import type { ServiceError } from "../../../core/service-error.ts";
 
 /** How an answer ended: complete, or why it is incomplete. */

@@ -1,4 +1,4 @@
-import type { CallerMemory } from "../../../core/caller-memory.ts";
+import type { CallerMemory } from "../../../core/callers/caller-memory.ts";
 import type { ResponseText } from "./responses-form.ts";
 
 /** A stored response with the input of its request. All members except the id are JSON text. */

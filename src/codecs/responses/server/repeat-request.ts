@@ -1,5 +1,5 @@
-import { type Effort, parseEffort } from "../../../core/effort.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json.ts";
+import { type Effort, parseEffort } from "../../../core/chat/effort.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json/json.ts";
 import { readOwnMetadata } from "../../shared/metadata-extension.ts";
 import type { ResponsesRequest, WireTextFormat } from "./wire.ts";
 

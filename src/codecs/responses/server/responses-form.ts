@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../lib/json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import type { ToolNames } from "./tool-names.ts";
 
 /** The part of a responses request that determines the shape of its answer. */

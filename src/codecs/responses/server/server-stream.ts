@@ -5,9 +5,9 @@ import type {
   SearchEvent,
   ToolCallStartEvent,
   ToolRun,
-} from "../../../core/chat-event.ts";
+} from "../../../core/chat/chat-event.ts";
 import type { ServiceError } from "../../../core/service-error.ts";
-import type { JsonObject } from "../../../lib/json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import type { AnswerContext, StreamEncoder } from "../../codec.ts";
 import { encodeToolRun } from "../../shared/answer-extension.ts";
 import { ResponseEncoder } from "./encode-response.ts";

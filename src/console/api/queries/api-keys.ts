@@ -1,10 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
+import { forgetQuery } from "../forget-query.ts";
 import type { components, paths } from "../schema.d.ts";
-import { forgetQuery } from "./forget-query.ts";
+import { nextOffset, useList } from "../use-list.ts";
 import { useSession } from "./session.ts";
-import { nextOffset, useList } from "./use-list.ts";
 import { fetchUserNames } from "./user-names.ts";
 
 export type ApiKey = components["schemas"]["ApiKey"];

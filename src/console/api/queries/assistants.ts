@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
 import type { components } from "../schema.d.ts";
-import { nextCursor, useList } from "./use-list.ts";
+import { nextCursor, useList } from "../use-list.ts";
 
 export type Assistant = components["schemas"]["Assistant"];
 export type AssistantFields = components["schemas"]["AssistantFields"];

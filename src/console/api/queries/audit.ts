@@ -1,7 +1,7 @@
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
 import type { components, paths } from "../schema.d.ts";
-import { useList } from "./use-list.ts";
+import { useList } from "../use-list.ts";
 
 export type AuditEntry = components["schemas"]["AuditEntry"];
 export type AuditFilters = Omit<

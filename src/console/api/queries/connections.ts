@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
 import type { components } from "../schema.d.ts";
-import { nextOffset, useList } from "./use-list.ts";
+import { nextOffset, useList } from "../use-list.ts";
 
 export type Connection = components["schemas"]["Connection"];
 export type NewConnection = components["schemas"]["NewConnection"];

@@ -1,12 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { dataParameters, type RowCondition, type RowFilter } from "../../lib/row-filter.ts";
+import { dataParameters, type RowCondition, type RowFilter } from "../../lib/tables/row-filter.ts";
 import { stringifySearch } from "../../lib/url-state.ts";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
 import type { components } from "../schema.d.ts";
 import { sendFile } from "../send-file.ts";
+import { nextOffset, useList } from "../use-list.ts";
 import type { DataRows } from "./data-tables.ts";
-import { nextOffset, useList } from "./use-list.ts";
 
 export type Dataset = components["schemas"]["Dataset"];
 export type DatasetColumn = components["schemas"]["DatasetColumn"];

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
 import type { components, paths } from "../schema.d.ts";
-import { slowedDown, useList } from "./use-list.ts";
+import { slowedDown, useList } from "../use-list.ts";
 
 export type GatewayEvent = components["schemas"]["Event"];
 export type WatchedFolder = components["schemas"]["WatchedFolder"];

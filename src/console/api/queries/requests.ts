@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
 import type { components, paths } from "../schema.d.ts";
-import { type ListState, slowedDown, useList, wholeList } from "./use-list.ts";
+import { type ListState, slowedDown, useList, wholeList } from "../use-list.ts";
 
 export type MeteredRequest = components["schemas"]["MeteredRequest"];
 type RequestPage = components["schemas"]["MeteredRequestList"];

@@ -1,9 +1,9 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
+import { forgetQuery } from "../forget-query.ts";
 import type { components } from "../schema.d.ts";
-import { forgetQuery } from "./forget-query.ts";
-import { nextOffset, useList } from "./use-list.ts";
+import { nextOffset, useList } from "../use-list.ts";
 
 export type ServiceToken = components["schemas"]["ServiceToken"];
 export type IssuedServiceToken = components["schemas"]["IssuedServiceToken"];

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
 import type { components } from "../schema.d.ts";
-import { nextCursor, slowedDown, useList } from "./use-list.ts";
+import { nextCursor, slowedDown, useList } from "../use-list.ts";
 import { MOVING_MS, RESTING_MS, STORES_KEY } from "./vector-stores.ts";
 
 type Schemas = components["schemas"];

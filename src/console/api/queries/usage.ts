@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
 import type { components, paths } from "../schema.d.ts";
-import { useList } from "./use-list.ts";
+import { useList } from "../use-list.ts";
 
 export type UsageRow = components["schemas"]["UsageRow"];
 export type UsageReport = components["schemas"]["UsageReport"];

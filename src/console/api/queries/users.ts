@@ -1,9 +1,9 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
+import { forgetQuery } from "../forget-query.ts";
 import type { components } from "../schema.d.ts";
-import { forgetQuery } from "./forget-query.ts";
-import { nextOffset, useList } from "./use-list.ts";
+import { nextOffset, useList } from "../use-list.ts";
 import { forgetUserName } from "./user-names.ts";
 
 export type User = components["schemas"]["User"];

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api } from "../client.ts";
 import { ApiError, unwrap } from "../errors.ts";
 import type { components, paths } from "../schema.d.ts";
-import { nextOffset, useList } from "./use-list.ts";
+import { nextOffset, useList } from "../use-list.ts";
 import { WORKFLOWS_KEY } from "./workflows.ts";
 
 export type WorkflowRun = components["schemas"]["WorkflowRun"];

@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
 import type { components } from "../schema.d.ts";
-import { nextOffset, useList } from "./use-list.ts";
+import { nextOffset, useList } from "../use-list.ts";
 
 export type WorkflowSecret = components["schemas"]["WorkflowSecret"];
 

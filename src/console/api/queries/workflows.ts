@@ -3,7 +3,7 @@ import type { WorkflowFault } from "../../lib/workflow-text.ts";
 import { api } from "../client.ts";
 import { ApiError, unwrap } from "../errors.ts";
 import type { components, paths } from "../schema.d.ts";
-import { nextOffset, useList } from "./use-list.ts";
+import { nextOffset, useList } from "../use-list.ts";
 
 export type Workflow = components["schemas"]["Workflow"];
 export type WorkflowSummary = components["schemas"]["WorkflowSummary"];

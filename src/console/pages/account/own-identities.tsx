@@ -5,12 +5,12 @@ import {
   useOwnIdentities,
   useUnlinkOwnIdentities,
 } from "../../api/queries/session.ts";
-import { LinkedAccounts } from "../../parts/linked-accounts.tsx";
-import { Button } from "../../ui/button.tsx";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
-import { useUrlState } from "../../ui/use-url-state.ts";
+import { LinkedAccounts } from "../../parts/accounts/linked-accounts.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { useUrlState } from "../../ui/navigation/use-url-state.ts";
+import { ConfirmDialog } from "../../ui/overlays/confirm-dialog.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
 
 /** Where the provider sends the browser back to. */
 const RETURN_TO = "/console/account?linked=yes";

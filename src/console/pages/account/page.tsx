@@ -2,17 +2,17 @@ import { useState } from "react";
 import { useDeleteChats } from "../../api/queries/chats.ts";
 import { useSession } from "../../api/queries/session.ts";
 import { zoneName } from "../../lib/time.ts";
-import { PasswordForm } from "../../parts/password-form.tsx";
-import { Button } from "../../ui/button.tsx";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
-import { Count } from "../../ui/count.tsx";
-import { PageHeader } from "../../ui/page-header.tsx";
+import { PasswordForm } from "../../parts/accounts/password-form.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { SelectField } from "../../ui/forms/select.tsx";
+import { Switch } from "../../ui/forms/switch.tsx";
+import { PageHeader } from "../../ui/navigation/page-header.tsx";
+import { ConfirmDialog } from "../../ui/overlays/confirm-dialog.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
 import { changePreferences, usePreferences } from "../../ui/preferences.ts";
-import { PropertyList } from "../../ui/property-list.tsx";
-import { SelectField } from "../../ui/select.tsx";
-import { Switch } from "../../ui/switch.tsx";
-import { Time } from "../../ui/time.tsx";
-import { showToast } from "../../ui/toast.tsx";
+import { Count } from "../../ui/text/count.tsx";
+import { PropertyList } from "../../ui/text/property-list.tsx";
+import { Time } from "../../ui/text/time.tsx";
 import { OwnIdentities } from "./own-identities.tsx";
 
 /** Who is logged in, how this browser shows things, and the password. */

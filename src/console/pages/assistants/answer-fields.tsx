@@ -1,6 +1,6 @@
-import { TextAreaField } from "../../ui/field.tsx";
-import { NumberField } from "../../ui/number-field.tsx";
-import { SelectField } from "../../ui/select.tsx";
+import { TextAreaField } from "../../ui/forms/field.tsx";
+import { NumberField } from "../../ui/forms/number-field.tsx";
+import { SelectField } from "../../ui/forms/select.tsx";
 import type { PartProps } from "./assistant-draft.ts";
 
 const EFFORTS = ["", "none", "low", "medium", "high", "max"].map((value) => ({

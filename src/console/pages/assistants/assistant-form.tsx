@@ -1,13 +1,13 @@
 import { Suspense, useEffect, useState } from "react";
 import { type Assistant, useChangeAssistant } from "../../api/queries/assistants.ts";
 import { useSession } from "../../api/queries/session.ts";
-import { TextAreaField, TextField } from "../../ui/field.tsx";
-import { Form } from "../../ui/form.tsx";
-import { lazyPart } from "../../ui/lazy-part.tsx";
-import { SelectField } from "../../ui/select.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
-import { showToast } from "../../ui/toast.tsx";
-import { UnsavedGuard } from "../../ui/unsaved-guard.tsx";
+import { TextAreaField, TextField } from "../../ui/forms/field.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { SelectField } from "../../ui/forms/select.tsx";
+import { UnsavedGuard } from "../../ui/forms/unsaved-guard.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
+import { lazyPart } from "../../ui/status/lazy-part.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
 import { changesOf, draftFault, isSame, toDraft } from "./assistant-draft.ts";
 import { ModelField } from "./model-field.tsx";
 

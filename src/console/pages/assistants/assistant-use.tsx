@@ -1,11 +1,11 @@
 import { type Assistant, assistantName, useBoundKeys } from "../../api/queries/assistants.ts";
-import { curlOf } from "../../lib/curl.ts";
-import { UserName } from "../../parts/user-name.tsx";
-import { CodeBlock } from "../../ui/code-block.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { Link } from "../../ui/link.tsx";
-import { PropertyList } from "../../ui/property-list.tsx";
-import { Time } from "../../ui/time.tsx";
+import { curlOf } from "../../lib/clients/curl.ts";
+import { UserName } from "../../parts/accounts/user-name.tsx";
+import { Link } from "../../ui/navigation/link.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { CodeBlock } from "../../ui/text/code-block.tsx";
+import { PropertyList } from "../../ui/text/property-list.tsx";
+import { Time } from "../../ui/text/time.tsx";
 
 /** How programs call an assistant, and which keys are bound to it. */
 export function AssistantUse({ assistant }: { readonly assistant: Assistant }) {

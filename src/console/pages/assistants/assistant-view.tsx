@@ -7,18 +7,18 @@ import {
   useDeleteAssistant,
 } from "../../api/queries/assistants.ts";
 import { useSession } from "../../api/queries/session.ts";
-import { Button } from "../../ui/button.tsx";
-import { CallButton } from "../../ui/call-dialog.tsx";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { IconButton } from "../../ui/icon-button.tsx";
-import { lazyPart } from "../../ui/lazy-part.tsx";
-import { PageHeader } from "../../ui/page-header.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
-import { Tabs } from "../../ui/tabs.tsx";
-import { showToast } from "../../ui/toast.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { IconButton } from "../../ui/buttons/icon-button.tsx";
+import { PageHeader } from "../../ui/navigation/page-header.tsx";
+import { Tabs } from "../../ui/navigation/tabs.tsx";
+import { useUrlState } from "../../ui/navigation/use-url-state.ts";
+import { CallButton } from "../../ui/overlays/call-dialog.tsx";
+import { ConfirmDialog } from "../../ui/overlays/confirm-dialog.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { lazyPart } from "../../ui/status/lazy-part.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
 import { useMedia } from "../../ui/use-media.ts";
-import { useUrlState } from "../../ui/use-url-state.ts";
 import { AssistantForm } from "./assistant-form.tsx";
 import { AssistantUse } from "./assistant-use.tsx";
 

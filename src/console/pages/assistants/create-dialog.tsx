@@ -1,8 +1,8 @@
 import { useState } from "react";
 import { useCreateAssistant } from "../../api/queries/assistants.ts";
-import { Dialog } from "../../ui/dialog.tsx";
-import { TextAreaField, TextField } from "../../ui/field.tsx";
-import { Form } from "../../ui/form.tsx";
+import { TextAreaField, TextField } from "../../ui/forms/field.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
 import { changesOf, NEW_ASSISTANT } from "./assistant-draft.ts";
 import { ModelField } from "./model-field.tsx";
 

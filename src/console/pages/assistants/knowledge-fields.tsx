@@ -1,8 +1,8 @@
 import { useVectorStores } from "../../api/queries/vector-stores.ts";
-import { TextAreaField } from "../../ui/field.tsx";
-import { Link } from "../../ui/link.tsx";
-import { NumberField } from "../../ui/number-field.tsx";
-import { SelectField } from "../../ui/select.tsx";
+import { TextAreaField } from "../../ui/forms/field.tsx";
+import { NumberField } from "../../ui/forms/number-field.tsx";
+import { SelectField } from "../../ui/forms/select.tsx";
+import { Link } from "../../ui/navigation/link.tsx";
 import type { PartProps } from "./assistant-draft.ts";
 import { NamesField } from "./names-field.tsx";
 

@@ -1,5 +1,5 @@
 import { useModels } from "../../api/queries/models.ts";
-import { ComboboxField } from "../../ui/combobox.tsx";
+import { ComboboxField } from "../../ui/forms/combobox.tsx";
 
 interface ModelFieldProps {
   readonly value: string;

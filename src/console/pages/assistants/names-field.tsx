@@ -1,9 +1,9 @@
 import { X } from "lucide-react";
 import type { ReactNode } from "react";
-import { Combobox } from "../../ui/combobox.tsx";
-import { Field } from "../../ui/field.tsx";
-import { IconButton } from "../../ui/icon-button.tsx";
-import type { Choice } from "../../ui/select.tsx";
+import { IconButton } from "../../ui/buttons/icon-button.tsx";
+import { Combobox } from "../../ui/forms/combobox.tsx";
+import { Field } from "../../ui/forms/field.tsx";
+import type { Choice } from "../../ui/forms/select.tsx";
 
 interface NamesFieldProps {
   readonly name: string;

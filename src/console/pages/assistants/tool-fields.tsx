@@ -1,12 +1,12 @@
 import { useState } from "react";
 import { useGrants } from "../../api/queries/assistant-grants.ts";
 import { LEVELS } from "../../parts/tool-level.tsx";
-import { Button } from "../../ui/button.tsx";
-import { Checkbox } from "../../ui/checkbox.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { TextField } from "../../ui/field.tsx";
-import { PropertyList } from "../../ui/property-list.tsx";
-import { SelectField } from "../../ui/select.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { Checkbox } from "../../ui/forms/checkbox.tsx";
+import { TextField } from "../../ui/forms/field.tsx";
+import { SelectField } from "../../ui/forms/select.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { PropertyList } from "../../ui/text/property-list.tsx";
 import type { PartProps } from "./assistant-draft.ts";
 import { NamesField } from "./names-field.tsx";
 

@@ -3,14 +3,14 @@ import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { branchOf, emptyDocument } from "../../chat/chat-document.ts";
 import { LiveChat } from "../../chat/live-chat.ts";
 import { now } from "../../lib/clock.ts";
-import { askModel } from "../../parts/ask-model.ts";
-import { Composer } from "../../parts/composer.tsx";
-import { BlockedReason, Message, type MessageActions } from "../../parts/message.tsx";
-import { pacedFrames } from "../../parts/paced-frames.ts";
-import { IconButton } from "../../ui/icon-button.tsx";
-import { useFollowEnd } from "../../ui/use-follow-end.ts";
+import { askModel } from "../../parts/conversation/ask-model.ts";
+import { Composer } from "../../parts/conversation/composer.tsx";
+import { BlockedReason, Message, type MessageActions } from "../../parts/conversation/message.tsx";
+import { pacedFrames } from "../../parts/conversation/paced-frames.ts";
+import { IconButton } from "../../ui/buttons/icon-button.tsx";
+import { useFollowEnd } from "../../ui/drawing/use-follow-end.ts";
+import { useSpokenStatus } from "../../ui/status/use-spoken-status.ts";
 import { useKeys } from "../../ui/use-keys.ts";
-import { useSpokenStatus } from "../../ui/use-spoken-status.ts";
 
 interface TrialProps {
   /** Of the assistant. */

@@ -1,9 +1,9 @@
 import { useState } from "react";
 import type { IssuedBiKey } from "../../api/queries/bi-keys.ts";
-import { IssuedDialog } from "../../parts/issued-dialog.tsx";
-import { CodeBlock } from "../../ui/code-block.tsx";
-import { CopyButton } from "../../ui/copy-button.tsx";
-import { Tabs } from "../../ui/tabs.tsx";
+import { IssuedDialog } from "../../parts/credentials/issued-dialog.tsx";
+import { CopyButton } from "../../ui/buttons/copy-button.tsx";
+import { Tabs } from "../../ui/navigation/tabs.tsx";
+import { CodeBlock } from "../../ui/text/code-block.tsx";
 import { type ConnectionTool, connectionTools } from "./connection-tools.ts";
 
 interface BiKeyDialogProps {

@@ -6,11 +6,11 @@ import {
   useRunStatement,
 } from "../../api/queries/data-tables.ts";
 import { countOf } from "../../lib/count.ts";
-import { Button } from "../../ui/button.tsx";
-import { ComboboxField } from "../../ui/combobox.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { TextAreaField } from "../../ui/field.tsx";
-import { Form } from "../../ui/form.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { ComboboxField } from "../../ui/forms/combobox.tsx";
+import { TextAreaField } from "../../ui/forms/field.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
 import { ResultRows } from "./result-rows.tsx";
 
 const MOST = 100;

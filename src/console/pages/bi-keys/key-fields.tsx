@@ -1,11 +1,11 @@
 import { useDataTables } from "../../api/queries/data-tables.ts";
-import { CredentialBounds } from "../../parts/credential-bounds.tsx";
-import { CheckboxGroup } from "../../ui/checkbox-group.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { TextField } from "../../ui/field.tsx";
-import { NumberField } from "../../ui/number-field.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
-import { Switch } from "../../ui/switch.tsx";
+import { CredentialBounds } from "../../parts/credentials/credential-bounds.tsx";
+import { CheckboxGroup } from "../../ui/forms/checkbox-group.tsx";
+import { TextField } from "../../ui/forms/field.tsx";
+import { NumberField } from "../../ui/forms/number-field.tsx";
+import { Switch } from "../../ui/forms/switch.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
 import type { BiKeyDraft } from "./key-draft.ts";
 
 interface BiKeyFieldsProps {

@@ -1,16 +1,16 @@
 import { Plus } from "lucide-react";
 import { Suspense, useState } from "react";
 import type { IssuedBiKey } from "../../api/queries/bi-keys.ts";
-import type { ShownCall } from "../../lib/curl.ts";
+import type { ShownCall } from "../../lib/clients/curl.ts";
 import { stringifySearch } from "../../lib/url-state.ts";
-import { Button } from "../../ui/button.tsx";
-import { CallButton } from "../../ui/call-dialog.tsx";
-import { lazyPart } from "../../ui/lazy-part.tsx";
-import { PageHeader } from "../../ui/page-header.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
-import { Tabs } from "../../ui/tabs.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { PageHeader } from "../../ui/navigation/page-header.tsx";
+import { Tabs } from "../../ui/navigation/tabs.tsx";
+import { useUrlState } from "../../ui/navigation/use-url-state.ts";
+import { CallButton } from "../../ui/overlays/call-dialog.tsx";
+import { lazyPart } from "../../ui/status/lazy-part.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
 import { useKeys } from "../../ui/use-keys.ts";
-import { useUrlState } from "../../ui/use-url-state.ts";
 import { BiKeyDialog } from "./bi-key-dialog.tsx";
 import { toStatementFilters } from "./statement-outcome.tsx";
 

@@ -1,6 +1,6 @@
 import type { DataRows } from "../../api/queries/data-tables.ts";
 import { countOf } from "../../lib/count.ts";
-import { Time } from "../../ui/time.tsx";
+import { Time } from "../../ui/text/time.tsx";
 
 /** The rows of an answer as they came, without paging. */
 export function ResultRows({ result }: { readonly result: DataRows }) {

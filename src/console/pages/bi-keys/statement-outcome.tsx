@@ -1,5 +1,5 @@
 import type { BiStatement, StatementFilters } from "../../api/queries/bi-keys.ts";
-import { StatusDot } from "../../ui/status-dot.tsx";
+import { StatusDot } from "../../ui/status/status-dot.tsx";
 
 const OUTCOMES = {
   ok: { tone: "ok", label: "Answered" },

@@ -5,17 +5,17 @@ import {
   useBiKeys,
   useBiStatements,
 } from "../../api/queries/bi-keys.ts";
+import { UserName } from "../../parts/accounts/user-name.tsx";
 import { ListView } from "../../parts/list-view.tsx";
-import { UserName } from "../../parts/user-name.tsx";
-import { CodeBlock } from "../../ui/code-block.tsx";
-import { Combobox } from "../../ui/combobox.tsx";
-import { Bytes, Count, Duration } from "../../ui/count.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { EmptyState } from "../../ui/empty-state.tsx";
-import { FilterBar } from "../../ui/filter-bar.tsx";
-import { PropertyList } from "../../ui/property-list.tsx";
-import type { Column } from "../../ui/table-column.ts";
-import { Time } from "../../ui/time.tsx";
+import { Combobox } from "../../ui/forms/combobox.tsx";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
+import { EmptyState } from "../../ui/status/empty-state.tsx";
+import { FilterBar } from "../../ui/tables/filter-bar.tsx";
+import type { Column } from "../../ui/tables/table-column.ts";
+import { CodeBlock } from "../../ui/text/code-block.tsx";
+import { Bytes, Count, Duration } from "../../ui/text/count.tsx";
+import { PropertyList } from "../../ui/text/property-list.tsx";
+import { Time } from "../../ui/text/time.tsx";
 import {
   OUTCOME_CHOICES,
   StatementOutcome,

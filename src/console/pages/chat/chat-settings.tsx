@@ -1,7 +1,7 @@
 import type { ChatDocument, ChatParameters } from "../../chat/chat-document.ts";
 import type { LiveChat } from "../../chat/live-chat.ts";
-import { TextAreaField, TextField } from "../../ui/field.tsx";
-import { Select, SelectField } from "../../ui/select.tsx";
+import { TextAreaField, TextField } from "../../ui/forms/field.tsx";
+import { Select, SelectField } from "../../ui/forms/select.tsx";
 
 interface ChatSettingsProps {
   readonly chat: LiveChat;

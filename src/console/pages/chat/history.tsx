@@ -8,13 +8,13 @@ import {
   useDeleteChat,
 } from "../../api/queries/chats.ts";
 import { now } from "../../lib/clock.ts";
+import { IconButton } from "../../ui/buttons/icon-button.tsx";
 import { classes } from "../../ui/classes.ts";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { IconButton } from "../../ui/icon-button.tsx";
-import { Link } from "../../ui/link.tsx";
-import { Menu } from "../../ui/menu.tsx";
-import { showToast } from "../../ui/toast.tsx";
+import { Link } from "../../ui/navigation/link.tsx";
+import { ConfirmDialog } from "../../ui/overlays/confirm-dialog.tsx";
+import { Menu } from "../../ui/overlays/menu.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
 
 const DAY_MS = 86_400_000;
 

@@ -4,8 +4,8 @@ import { unwrap } from "../../api/errors.ts";
 import type { ChatDocument } from "../../chat/chat-document.ts";
 import type { LiveChat } from "../../chat/live-chat.ts";
 import { mergeDocuments } from "../../chat/merge-documents.ts";
-import { Button } from "../../ui/button.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
 import type { Keeping } from "./use-chat.ts";
 
 interface KeepingNoticeProps {

@@ -3,8 +3,8 @@ import { flushSync } from "react-dom";
 import type { Model } from "../../api/queries/models.ts";
 import { type BranchMessage, branchOf, type ChatMessage } from "../../chat/chat-document.ts";
 import { sentPart } from "../../chat/chat-request.ts";
-import { BlockedReason, Message, type MessageActions } from "../../parts/message.tsx";
-import { useGrowing } from "../../ui/use-growing.ts";
+import { BlockedReason, Message, type MessageActions } from "../../parts/conversation/message.tsx";
+import { useGrowing } from "../../ui/drawing/use-growing.ts";
 import type { ChatUse } from "./use-chat.ts";
 
 interface MessageListProps {

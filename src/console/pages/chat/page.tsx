@@ -5,12 +5,12 @@ import { useChats, useKeptChat } from "../../api/queries/chats.ts";
 import { useModels } from "../../api/queries/models.ts";
 import type { ChatDocument } from "../../chat/chat-document.ts";
 import type { UrlState } from "../../lib/url-state.ts";
-import { Dialog } from "../../ui/dialog.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { IconButton } from "../../ui/icon-button.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
+import { IconButton } from "../../ui/buttons/icon-button.tsx";
+import { useUrlState } from "../../ui/navigation/use-url-state.ts";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
 import { useMedia } from "../../ui/use-media.ts";
-import { useUrlState } from "../../ui/use-url-state.ts";
 import { Conversation } from "./conversation.tsx";
 import { History } from "./history.tsx";
 

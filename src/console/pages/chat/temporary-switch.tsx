@@ -1,6 +1,6 @@
 import { MessageSquareDashed } from "lucide-react";
-import { IconButton } from "../../ui/icon-button.tsx";
-import { Switch } from "../../ui/switch.tsx";
+import { IconButton } from "../../ui/buttons/icon-button.tsx";
+import { Switch } from "../../ui/forms/switch.tsx";
 import { SMALL, useMedia } from "../../ui/use-media.ts";
 
 interface TemporarySwitchProps {

@@ -5,8 +5,8 @@ import { type ChatList, type StoredDocument, useKeepChat } from "../../api/queri
 import { type ChatDocument, emptyDocument } from "../../chat/chat-document.ts";
 import { LiveChat } from "../../chat/live-chat.ts";
 import { now } from "../../lib/clock.ts";
-import { askModel } from "../../parts/ask-model.ts";
-import { pacedFrames } from "../../parts/paced-frames.ts";
+import { askModel } from "../../parts/conversation/ask-model.ts";
+import { pacedFrames } from "../../parts/conversation/paced-frames.ts";
 
 /** Where a chat stands with the server. */
 export type Keeping =

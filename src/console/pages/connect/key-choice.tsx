@@ -1,6 +1,6 @@
 import type { IssuedApiKey } from "../../api/queries/api-keys.ts";
-import { KeyPicker } from "../../parts/key-picker.tsx";
-import { CopyButton } from "../../ui/copy-button.tsx";
+import { KeyPicker } from "../../parts/pickers/key-picker.tsx";
+import { CopyButton } from "../../ui/buttons/copy-button.tsx";
 
 interface KeyChoiceProps {
   /** The id of the key whose calls are watched; the empty text is any of one's own. */

@@ -6,12 +6,12 @@ import {
   useDeleteConnection,
   useTryConnection,
 } from "../../api/queries/connections.ts";
-import { Button } from "../../ui/button.tsx";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { Form } from "../../ui/form.tsx";
-import { showToast } from "../../ui/toast.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { ConfirmDialog } from "../../ui/overlays/confirm-dialog.tsx";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
 import { changesOf, NEW_CONNECTION, toDraft, toNewConnection } from "./connection-draft.ts";
 import { ConnectionFields } from "./connection-fields.tsx";
 import { TrialResult } from "./trial-result.tsx";

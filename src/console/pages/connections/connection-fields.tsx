@@ -1,6 +1,6 @@
-import { TextAreaField, TextField } from "../../ui/field.tsx";
-import { NumberField } from "../../ui/number-field.tsx";
-import { SelectField } from "../../ui/select.tsx";
+import { TextAreaField, TextField } from "../../ui/forms/field.tsx";
+import { NumberField } from "../../ui/forms/number-field.tsx";
+import { SelectField } from "../../ui/forms/select.tsx";
 import type { ConnectionDraft } from "./connection-draft.ts";
 import { KINDS } from "./connection-words.ts";
 

@@ -4,13 +4,13 @@ import {
   useConnection,
   useTestConnection,
 } from "../../api/queries/connections.ts";
-import { Button } from "../../ui/button.tsx";
-import { CallButton } from "../../ui/call-dialog.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { PropertyList } from "../../ui/property-list.tsx";
-import { SidePanel } from "../../ui/side-panel.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
-import { Time } from "../../ui/time.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { CallButton } from "../../ui/overlays/call-dialog.tsx";
+import { SidePanel } from "../../ui/overlays/side-panel.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
+import { PropertyList } from "../../ui/text/property-list.tsx";
+import { Time } from "../../ui/text/time.tsx";
 import { useKeys } from "../../ui/use-keys.ts";
 import { ChangeDialog, DeleteDialog } from "./connection-actions.tsx";
 import { KINDS, placeOf, selectText } from "./connection-words.ts";

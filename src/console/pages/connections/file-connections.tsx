@@ -1,9 +1,9 @@
-import { wholeList } from "../../api/queries/use-list.ts";
 import { type FileConnection, useFileConnections } from "../../api/queries/vector-stores.ts";
+import { wholeList } from "../../api/use-list.ts";
 import { ListView } from "../../parts/list-view.tsx";
-import { EmptyState } from "../../ui/empty-state.tsx";
-import { Link } from "../../ui/link.tsx";
-import type { Column } from "../../ui/table-column.ts";
+import { Link } from "../../ui/navigation/link.tsx";
+import { EmptyState } from "../../ui/status/empty-state.tsx";
+import type { Column } from "../../ui/tables/table-column.ts";
 
 /** The folders of the server that tools may read. They are settings, so they are only shown here. */
 export function FileConnections() {

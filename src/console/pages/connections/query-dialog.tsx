@@ -1,14 +1,14 @@
 import { useState } from "react";
 import type { Connection } from "../../api/queries/connections.ts";
 import { type ToolTrialResult, useCallTool } from "../../api/queries/tools.ts";
-import { readQueryResult } from "../../lib/query-result.ts";
-import { CallButton } from "../../ui/call-dialog.tsx";
-import { CodeBlock } from "../../ui/code-block.tsx";
-import { Duration } from "../../ui/count.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { TextAreaField } from "../../ui/field.tsx";
-import { Form } from "../../ui/form.tsx";
-import { ValueTable } from "../../ui/value-table.tsx";
+import { readQueryResult } from "../../lib/tables/query-result.ts";
+import { TextAreaField } from "../../ui/forms/field.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { CallButton } from "../../ui/overlays/call-dialog.tsx";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
+import { ValueTable } from "../../ui/tables/value-table.tsx";
+import { CodeBlock } from "../../ui/text/code-block.tsx";
+import { Duration } from "../../ui/text/count.tsx";
 
 interface QueryDialogProps {
   readonly connection: Connection;

@@ -5,9 +5,9 @@ import {
   useConnectionTables,
 } from "../../api/queries/connections.ts";
 import { countOf } from "../../lib/count.ts";
-import { Button } from "../../ui/button.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
 
 interface TablesProps {
   readonly connection: Connection;

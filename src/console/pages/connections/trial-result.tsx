@@ -1,7 +1,7 @@
 import type { ConnectionTrial } from "../../api/queries/connections.ts";
 import { countOf } from "../../lib/count.ts";
-import { Duration } from "../../ui/count.tsx";
-import { StatusDot } from "../../ui/status-dot.tsx";
+import { StatusDot } from "../../ui/status/status-dot.tsx";
+import { Duration } from "../../ui/text/count.tsx";
 
 /** What a test of a connection has shown. */
 export function TrialResult({ trial }: { readonly trial: ConnectionTrial }) {

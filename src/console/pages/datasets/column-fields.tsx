@@ -1,12 +1,12 @@
 import { Plus, X } from "lucide-react";
 import { use } from "react";
 import type { DatasetColumn } from "../../api/queries/datasets.ts";
-import { Button } from "../../ui/button.tsx";
-import { Checkbox } from "../../ui/checkbox.tsx";
-import { TextField } from "../../ui/field.tsx";
-import { FormErrors } from "../../ui/form-errors.ts";
-import { IconButton } from "../../ui/icon-button.tsx";
-import { SelectField } from "../../ui/select.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { IconButton } from "../../ui/buttons/icon-button.tsx";
+import { Checkbox } from "../../ui/forms/checkbox.tsx";
+import { TextField } from "../../ui/forms/field.tsx";
+import { FormErrors } from "../../ui/forms/form-errors.ts";
+import { SelectField } from "../../ui/forms/select.tsx";
 
 export interface ColumnDraft extends DatasetColumn {
   readonly number: number;

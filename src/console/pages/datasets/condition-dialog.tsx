@@ -5,11 +5,11 @@ import {
   type RowCondition,
   type RowOperator,
   takesValue,
-} from "../../lib/row-filter.ts";
-import { Dialog } from "../../ui/dialog.tsx";
-import { TextField } from "../../ui/field.tsx";
-import { Form } from "../../ui/form.tsx";
-import { SelectField } from "../../ui/select.tsx";
+} from "../../lib/tables/row-filter.ts";
+import { TextField } from "../../ui/forms/field.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { SelectField } from "../../ui/forms/select.tsx";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
 
 interface ConditionDialogProps {
   readonly isOpen: boolean;

@@ -1,8 +1,8 @@
 import { useState } from "react";
 import { type Dataset, useCreateDataset } from "../../api/queries/datasets.ts";
-import { Dialog } from "../../ui/dialog.tsx";
-import { Form } from "../../ui/form.tsx";
-import { showToast } from "../../ui/toast.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
 import { type ColumnDraft, ColumnFields, columnsOf, newColumn } from "./column-fields.tsx";
 import { DatasetFields, NEW_DATASET } from "./dataset-fields.tsx";
 

@@ -1,10 +1,10 @@
 import { useState } from "react";
 import { type Dataset, useChangeDataset, useDeleteDataset } from "../../api/queries/datasets.ts";
 import { countOf } from "../../lib/count.ts";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { Form } from "../../ui/form.tsx";
-import { showToast } from "../../ui/toast.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { ConfirmDialog } from "../../ui/overlays/confirm-dialog.tsx";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
 import { type ColumnDraft, ColumnFields, columnsOf } from "./column-fields.tsx";
 import { type DatasetDraft, DatasetFields } from "./dataset-fields.tsx";
 

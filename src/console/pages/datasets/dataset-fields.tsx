@@ -1,7 +1,7 @@
 import type { Dataset } from "../../api/queries/datasets.ts";
 import { useSession } from "../../api/queries/session.ts";
-import { TextAreaField, TextField } from "../../ui/field.tsx";
-import { SelectField } from "../../ui/select.tsx";
+import { TextAreaField, TextField } from "../../ui/forms/field.tsx";
+import { SelectField } from "../../ui/forms/select.tsx";
 
 export interface DatasetDraft {
   readonly name: string;

@@ -6,14 +6,14 @@ import {
   useFilteredRows,
 } from "../../api/queries/datasets.ts";
 import { formatExact } from "../../lib/count.ts";
-import { isFiltered, type RowFilter, readConditions } from "../../lib/row-filter.ts";
+import { isFiltered, type RowFilter, readConditions } from "../../lib/tables/row-filter.ts";
 import { ListView } from "../../parts/list-view.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { EmptyState } from "../../ui/empty-state.tsx";
-import { PropertyList } from "../../ui/property-list.tsx";
-import type { Column } from "../../ui/table-column.ts";
-import { useOpenPart, useUrlState } from "../../ui/use-url-state.ts";
-import { Value } from "../../ui/value-table.tsx";
+import { useOpenPart, useUrlState } from "../../ui/navigation/use-url-state.ts";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
+import { EmptyState } from "../../ui/status/empty-state.tsx";
+import type { Column } from "../../ui/tables/table-column.ts";
+import { Value } from "../../ui/tables/value-table.tsx";
+import { PropertyList } from "../../ui/text/property-list.tsx";
 import { RowFilters } from "./row-filters.tsx";
 
 interface NumberedRow {

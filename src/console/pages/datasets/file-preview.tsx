@@ -1,8 +1,8 @@
 import { useEffect, useState } from "react";
 import { countOf } from "../../lib/count.ts";
-import { previewTable, type TableFormat, type TablePreview } from "../../lib/table-file.ts";
-import { TextAreaField } from "../../ui/field.tsx";
-import { ValueTable } from "../../ui/value-table.tsx";
+import { previewTable, type TableFormat, type TablePreview } from "../../lib/tables/table-file.ts";
+import { TextAreaField } from "../../ui/forms/field.tsx";
+import { ValueTable } from "../../ui/tables/value-table.tsx";
 
 interface FilePreviewProps {
   readonly file: Blob;

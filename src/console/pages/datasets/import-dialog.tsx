@@ -6,10 +6,10 @@ import {
   useImportRows,
 } from "../../api/queries/datasets.ts";
 import { countOf, wordFor } from "../../lib/count.ts";
-import { Dialog } from "../../ui/dialog.tsx";
-import { TextField } from "../../ui/field.tsx";
-import { SelectField } from "../../ui/select.tsx";
-import { showToast } from "../../ui/toast.tsx";
+import { TextField } from "../../ui/forms/field.tsx";
+import { SelectField } from "../../ui/forms/select.tsx";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
 import { DatasetFields, NEW_DATASET } from "./dataset-fields.tsx";
 import { ImportForm } from "./import-form.tsx";
 

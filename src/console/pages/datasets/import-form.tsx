@@ -1,12 +1,12 @@
 import { type ReactNode, useRef, useState } from "react";
 import { ApiError } from "../../api/errors.ts";
 import { formatBytes } from "../../lib/count.ts";
-import { formatOfFile, MEDIA_TYPES, type TableFormat } from "../../lib/table-file.ts";
-import { Button } from "../../ui/button.tsx";
-import { Bytes } from "../../ui/count.tsx";
-import { DropZone } from "../../ui/drop-zone.tsx";
-import { Form } from "../../ui/form.tsx";
-import { Progress } from "../../ui/progress.tsx";
+import { formatOfFile, MEDIA_TYPES, type TableFormat } from "../../lib/tables/table-file.ts";
+import { Button } from "../../ui/buttons/button.tsx";
+import { DropZone } from "../../ui/forms/drop-zone.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { Progress } from "../../ui/status/progress.tsx";
+import { Bytes } from "../../ui/text/count.tsx";
 import { FilePreview } from "./file-preview.tsx";
 import { type RowFault, RowFaults } from "./row-faults.tsx";
 

@@ -6,13 +6,13 @@ import {
   isFiltered,
   type RowFilter,
   writeConditions,
-} from "../../lib/row-filter.ts";
-import { Button } from "../../ui/button.tsx";
-import { lazyPart } from "../../ui/lazy-part.tsx";
-import { OnceOpen } from "../../ui/once-open.tsx";
-import { downloadFrom } from "../../ui/save-file.ts";
-import { Select } from "../../ui/select.tsx";
-import { Time } from "../../ui/time.tsx";
+} from "../../lib/tables/row-filter.ts";
+import { Button } from "../../ui/buttons/button.tsx";
+import { downloadFrom } from "../../ui/buttons/save-file.ts";
+import { Select } from "../../ui/forms/select.tsx";
+import { OnceOpen } from "../../ui/overlays/once-open.tsx";
+import { lazyPart } from "../../ui/status/lazy-part.tsx";
+import { Time } from "../../ui/text/time.tsx";
 import { SMALL, useMedia } from "../../ui/use-media.ts";
 
 const ConditionDialog = lazyPart(

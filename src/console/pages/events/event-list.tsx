@@ -1,12 +1,12 @@
 import { type EventFilters, type GatewayEvent, useEvents } from "../../api/queries/events.ts";
 import { ListView } from "../../parts/list-view.tsx";
-import { Combobox } from "../../ui/combobox.tsx";
-import { EmptyState } from "../../ui/empty-state.tsx";
-import { FilterBar } from "../../ui/filter-bar.tsx";
-import { Select } from "../../ui/select.tsx";
-import { StatusDot } from "../../ui/status-dot.tsx";
-import type { Column } from "../../ui/table-column.ts";
-import { Time } from "../../ui/time.tsx";
+import { Combobox } from "../../ui/forms/combobox.tsx";
+import { Select } from "../../ui/forms/select.tsx";
+import { EmptyState } from "../../ui/status/empty-state.tsx";
+import { StatusDot } from "../../ui/status/status-dot.tsx";
+import { FilterBar } from "../../ui/tables/filter-bar.tsx";
+import type { Column } from "../../ui/tables/table-column.ts";
+import { Time } from "../../ui/text/time.tsx";
 import { EventPanel } from "./event-panel.tsx";
 import { DEFAULTS, labelOfSink, SINK_NAMES, STATES } from "./event-words.ts";
 

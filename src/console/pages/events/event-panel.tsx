@@ -1,14 +1,14 @@
 import { type GatewayEvent, useEvent, useRedriveEvent } from "../../api/queries/events.ts";
-import { Button } from "../../ui/button.tsx";
-import { CallButton } from "../../ui/call-dialog.tsx";
-import { CodeBlock } from "../../ui/code-block.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { PropertyList } from "../../ui/property-list.tsx";
-import { SidePanel } from "../../ui/side-panel.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
-import { StatusDot } from "../../ui/status-dot.tsx";
-import { Time } from "../../ui/time.tsx";
-import { showToast } from "../../ui/toast.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { CallButton } from "../../ui/overlays/call-dialog.tsx";
+import { SidePanel } from "../../ui/overlays/side-panel.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
+import { StatusDot } from "../../ui/status/status-dot.tsx";
+import { CodeBlock } from "../../ui/text/code-block.tsx";
+import { PropertyList } from "../../ui/text/property-list.tsx";
+import { Time } from "../../ui/text/time.tsx";
 import { labelOfSink, STATES } from "./event-words.ts";
 
 interface EventPanelProps {

@@ -1,5 +1,5 @@
 import type { EventFilters, GatewayEvent, Sink } from "../../api/queries/events.ts";
-import type { Tone } from "../../ui/badge.tsx";
+import type { Tone } from "../../ui/status/badge.tsx";
 
 /** Records, so that what the server adds is missed by the compiler. */
 const SINKS: Readonly<Record<Sink, string>> = {

@@ -1,9 +1,9 @@
 import { stringifySearch } from "../../lib/url-state.ts";
-import { CallButton } from "../../ui/call-dialog.tsx";
-import { PageHeader } from "../../ui/page-header.tsx";
-import { Tabs } from "../../ui/tabs.tsx";
-import { useOpenRow } from "../../ui/use-open-row.ts";
-import { useUrlState } from "../../ui/use-url-state.ts";
+import { PageHeader } from "../../ui/navigation/page-header.tsx";
+import { Tabs } from "../../ui/navigation/tabs.tsx";
+import { useOpenRow } from "../../ui/navigation/use-open-row.ts";
+import { useUrlState } from "../../ui/navigation/use-url-state.ts";
+import { CallButton } from "../../ui/overlays/call-dialog.tsx";
 import { EventList } from "./event-list.tsx";
 import { DEFAULTS, toFilters } from "./event-words.ts";
 import { SendAll } from "./send-all.tsx";

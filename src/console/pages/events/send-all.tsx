@@ -2,9 +2,9 @@ import { useState } from "react";
 import { type EventFilters, useRedriveDead } from "../../api/queries/events.ts";
 import { useStatus } from "../../api/queries/status.ts";
 import { countOf } from "../../lib/count.ts";
-import { Button } from "../../ui/button.tsx";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
-import { showToast } from "../../ui/toast.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { ConfirmDialog } from "../../ui/overlays/confirm-dialog.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
 import { labelOfSink, SINK_NAMES } from "./event-words.ts";
 
 /** Sends all dead events of the sink and kind that are shown again, once that is confirmed. */

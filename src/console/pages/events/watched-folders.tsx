@@ -1,12 +1,12 @@
 import { useWatchedFolders, type WatchedFolder } from "../../api/queries/events.ts";
-import { wholeList } from "../../api/queries/use-list.ts";
+import { wholeList } from "../../api/use-list.ts";
 import { ListView } from "../../parts/list-view.tsx";
-import type { Tone } from "../../ui/badge.tsx";
-import { Count } from "../../ui/count.tsx";
-import { EmptyState } from "../../ui/empty-state.tsx";
-import { StatusDot } from "../../ui/status-dot.tsx";
-import type { Column } from "../../ui/table-column.ts";
-import { Time } from "../../ui/time.tsx";
+import type { Tone } from "../../ui/status/badge.tsx";
+import { EmptyState } from "../../ui/status/empty-state.tsx";
+import { StatusDot } from "../../ui/status/status-dot.tsx";
+import type { Column } from "../../ui/tables/table-column.ts";
+import { Count } from "../../ui/text/count.tsx";
+import { Time } from "../../ui/text/time.tsx";
 
 /** The folders whose files become events, as this replica sees them. */
 export function WatchedFolders() {

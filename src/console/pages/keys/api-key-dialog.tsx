@@ -1,9 +1,9 @@
 import { Suspense } from "react";
 import type { IssuedApiKey } from "../../api/queries/api-keys.ts";
-import { IssuedDialog } from "../../parts/issued-dialog.tsx";
-import { CodeBlock } from "../../ui/code-block.tsx";
-import { lazyPart } from "../../ui/lazy-part.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
+import { IssuedDialog } from "../../parts/credentials/issued-dialog.tsx";
+import { lazyPart } from "../../ui/status/lazy-part.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
+import { CodeBlock } from "../../ui/text/code-block.tsx";
 
 /** Not needed for the list of keys. Where it is gone from the server, the secret stays on the screen. */
 const KeyInUse = lazyPart(async () => (await import("./key-in-use.tsx")).KeyInUse, NotLoaded);

@@ -1,8 +1,8 @@
 import { useState } from "react";
 import { useChangeApiKey } from "../../api/queries/api-keys.ts";
-import { Dialog } from "../../ui/dialog.tsx";
-import { Form } from "../../ui/form.tsx";
-import { showToast } from "../../ui/toast.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
 import type { KeyDialogProps } from "./key-actions.tsx";
 import { changesOf, toDraft } from "./key-draft.ts";
 import { KeyFields } from "./key-fields.tsx";

@@ -1,10 +1,10 @@
 import { useState } from "react";
 import { type IssuedApiKey, useIssueApiKey } from "../../api/queries/api-keys.ts";
 import { useSession } from "../../api/queries/session.ts";
-import { UserPicker } from "../../parts/user-picker.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { Field } from "../../ui/field.tsx";
-import { Form } from "../../ui/form.tsx";
+import { UserPicker } from "../../parts/pickers/user-picker.tsx";
+import { Field } from "../../ui/forms/field.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
 import { NEW_KEY, toNewKey } from "./key-draft.ts";
 import { KeyFields } from "./key-fields.tsx";
 

@@ -6,12 +6,12 @@ import {
   useDeleteApiKey,
   useRotateApiKey,
 } from "../../api/queries/api-keys.ts";
-import { Button } from "../../ui/button.tsx";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { Form } from "../../ui/form.tsx";
-import { SelectField } from "../../ui/select.tsx";
-import { showToast } from "../../ui/toast.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { SelectField } from "../../ui/forms/select.tsx";
+import { ConfirmDialog } from "../../ui/overlays/confirm-dialog.tsx";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
 
 export interface KeyDialogProps {
   readonly apiKey: ApiKey;

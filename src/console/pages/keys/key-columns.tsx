@@ -1,9 +1,9 @@
 import type { ApiKey } from "../../api/queries/api-keys.ts";
-import { KeyState } from "../../parts/key-state.tsx";
-import { UserName } from "../../parts/user-name.tsx";
-import { Count } from "../../ui/count.tsx";
-import type { Column } from "../../ui/table-column.ts";
-import { Time } from "../../ui/time.tsx";
+import { UserName } from "../../parts/accounts/user-name.tsx";
+import { KeyState } from "../../parts/credentials/key-state.tsx";
+import type { Column } from "../../ui/tables/table-column.ts";
+import { Count } from "../../ui/text/count.tsx";
+import { Time } from "../../ui/text/time.tsx";
 
 /**
  * The columns of the list. Only administrators see other people's keys, and beside an open key only the first columns

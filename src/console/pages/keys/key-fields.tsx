@@ -1,8 +1,8 @@
-import { CredentialBounds } from "../../parts/credential-bounds.tsx";
-import { Checkbox } from "../../ui/checkbox.tsx";
-import { TextField } from "../../ui/field.tsx";
-import { NumberField } from "../../ui/number-field.tsx";
-import { SelectField } from "../../ui/select.tsx";
+import { CredentialBounds } from "../../parts/credentials/credential-bounds.tsx";
+import { Checkbox } from "../../ui/forms/checkbox.tsx";
+import { TextField } from "../../ui/forms/field.tsx";
+import { NumberField } from "../../ui/forms/number-field.tsx";
+import { SelectField } from "../../ui/forms/select.tsx";
 import type { KeyDraft } from "./key-draft.ts";
 
 interface KeyFieldsProps {

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { IssuedApiKey } from "../../api/queries/api-keys.ts";
-import { type ChosenClient, ClientSnippets } from "../../parts/client-snippets.tsx";
-import { FirstCall } from "../../parts/first-call.tsx";
+import { type ChosenClient, ClientSnippets } from "../../parts/credentials/client-snippets.tsx";
+import { FirstCall } from "../../parts/credentials/first-call.tsx";
 
 /** The texts that use a new key, and whether its first call has arrived. */
 export function KeyInUse({ issued }: { readonly issued: IssuedApiKey }) {

@@ -1,12 +1,12 @@
 import { useMemo } from "react";
 import { useApiKeyUsage } from "../../api/queries/api-keys.ts";
 import { UsageChart } from "../../parts/usage-chart.tsx";
-import { Count } from "../../ui/count.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { Meter } from "../../ui/meter.tsx";
-import { PropertyList } from "../../ui/property-list.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
-import { Time } from "../../ui/time.tsx";
+import { Meter } from "../../ui/charts/meter.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
+import { Count } from "../../ui/text/count.tsx";
+import { PropertyList } from "../../ui/text/property-list.tsx";
+import { Time } from "../../ui/text/time.tsx";
 
 type Usage = NonNullable<ReturnType<typeof useApiKeyUsage>["data"]>;
 

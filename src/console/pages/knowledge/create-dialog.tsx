@@ -1,9 +1,9 @@
 import { useState } from "react";
 import { useSession } from "../../api/queries/session.ts";
 import { useCreateVectorStore } from "../../api/queries/vector-stores.ts";
-import { Dialog } from "../../ui/dialog.tsx";
-import { TextField } from "../../ui/field.tsx";
-import { Form } from "../../ui/form.tsx";
+import { TextField } from "../../ui/forms/field.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
 import { type StoreDraft, StoreFields } from "./store-fields.tsx";
 
 interface CreateDialogProps {

@@ -7,16 +7,16 @@ import {
 } from "../../api/queries/store-files.ts";
 import type { VectorStore } from "../../api/queries/vector-stores.ts";
 import { countOf } from "../../lib/count.ts";
-import { Button } from "../../ui/button.tsx";
-import { CallButton } from "../../ui/call-dialog.tsx";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
-import { Bytes } from "../../ui/count.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { PropertyList } from "../../ui/property-list.tsx";
-import { SidePanel } from "../../ui/side-panel.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
-import { Time } from "../../ui/time.tsx";
-import { showToast } from "../../ui/toast.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { CallButton } from "../../ui/overlays/call-dialog.tsx";
+import { ConfirmDialog } from "../../ui/overlays/confirm-dialog.tsx";
+import { SidePanel } from "../../ui/overlays/side-panel.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
+import { Bytes } from "../../ui/text/count.tsx";
+import { PropertyList } from "../../ui/text/property-list.tsx";
+import { Time } from "../../ui/text/time.tsx";
 import { chunksText, FileState, useReadOnlyReason } from "./states.tsx";
 
 /** Chunks that are shown before somebody asks for more. */

@@ -1,7 +1,7 @@
 import { useFileConnections } from "../../api/queries/vector-stores.ts";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { TextField } from "../../ui/field.tsx";
-import { SelectField } from "../../ui/select.tsx";
+import { TextField } from "../../ui/forms/field.tsx";
+import { SelectField } from "../../ui/forms/select.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
 
 export interface FolderDraft {
   /** The empty text is none. */

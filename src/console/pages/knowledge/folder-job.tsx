@@ -8,12 +8,12 @@ import {
   useFileBatch,
 } from "../../api/queries/store-files.ts";
 import { formatExact } from "../../lib/count.ts";
-import { Button } from "../../ui/button.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { Form } from "../../ui/form.tsx";
-import { Progress } from "../../ui/progress.tsx";
-import { useUrlState } from "../../ui/use-url-state.ts";
+import { Button } from "../../ui/buttons/button.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { useUrlState } from "../../ui/navigation/use-url-state.ts";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { Progress } from "../../ui/status/progress.tsx";
 import { type FolderDraft, FolderFields } from "./folder-fields.tsx";
 
 const DEFAULTS = { batch: "" };

@@ -1,11 +1,11 @@
 import { useState } from "react";
 import { useReindex, type VectorStore } from "../../api/queries/vector-stores.ts";
 import { formatExact } from "../../lib/count.ts";
-import { Button } from "../../ui/button.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { TextField } from "../../ui/field.tsx";
-import { Form } from "../../ui/form.tsx";
-import { Progress } from "../../ui/progress.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { TextField } from "../../ui/forms/field.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
+import { Progress } from "../../ui/status/progress.tsx";
 import { useReadOnlyReason } from "./states.tsx";
 
 /** How far the passages are embedded again, or why that failed. The store is searched as before meanwhile. */

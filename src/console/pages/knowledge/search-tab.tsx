@@ -1,13 +1,13 @@
 import { Search } from "lucide-react";
 import { Fragment, useState } from "react";
 import { useStoreSearch, type VectorStore } from "../../api/queries/vector-stores.ts";
-import { Button } from "../../ui/button.tsx";
-import { CallButton } from "../../ui/call-dialog.tsx";
-import { EmptyState } from "../../ui/empty-state.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { Select } from "../../ui/select.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
-import { useUrlState } from "../../ui/use-url-state.ts";
+import { Button } from "../../ui/buttons/button.tsx";
+import { Select } from "../../ui/forms/select.tsx";
+import { useUrlState } from "../../ui/navigation/use-url-state.ts";
+import { CallButton } from "../../ui/overlays/call-dialog.tsx";
+import { EmptyState } from "../../ui/status/empty-state.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
 
 const DEFAULTS = { query: "", results: "10" };
 const COUNTS = ["5", "10", "20", "50"].map((value) => ({ value, label: `${value} results` }));

@@ -5,12 +5,12 @@ import {
   type VectorStore,
   type VectorStoreChange,
 } from "../../api/queries/vector-stores.ts";
-import { UserName } from "../../parts/user-name.tsx";
-import { Form } from "../../ui/form.tsx";
-import { PropertyList } from "../../ui/property-list.tsx";
-import { Time } from "../../ui/time.tsx";
-import { showToast } from "../../ui/toast.tsx";
-import { UnsavedGuard } from "../../ui/unsaved-guard.tsx";
+import { UserName } from "../../parts/accounts/user-name.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { UnsavedGuard } from "../../ui/forms/unsaved-guard.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
+import { PropertyList } from "../../ui/text/property-list.tsx";
+import { Time } from "../../ui/text/time.tsx";
 import { type FolderDraft, FolderFields } from "./folder-fields.tsx";
 import { ReindexButton } from "./reindex.tsx";
 import { storeName, useReadOnlyReason } from "./states.tsx";

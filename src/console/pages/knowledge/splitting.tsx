@@ -1,10 +1,10 @@
 import { useState } from "react";
 import type { Chunking } from "../../api/queries/store-files.ts";
-import { Button } from "../../ui/button.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { Form } from "../../ui/form.tsx";
-import { NumberField } from "../../ui/number-field.tsx";
-import { SelectField } from "../../ui/select.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { NumberField } from "../../ui/forms/number-field.tsx";
+import { SelectField } from "../../ui/forms/select.tsx";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
 
 interface SplittingProps {
   /** Undefined: as the server is set. */

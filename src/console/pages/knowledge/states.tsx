@@ -2,7 +2,7 @@ import { useSession } from "../../api/queries/session.ts";
 import type { StoreFile } from "../../api/queries/store-files.ts";
 import type { VectorStore } from "../../api/queries/vector-stores.ts";
 import { formatExact } from "../../lib/count.ts";
-import { StatusDot } from "../../ui/status-dot.tsx";
+import { StatusDot } from "../../ui/status/status-dot.tsx";
 
 /** Where a store stands: what moves first, then what failed. */
 export function StoreState({ store }: { readonly store: VectorStore }) {

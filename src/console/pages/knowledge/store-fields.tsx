@@ -1,6 +1,6 @@
-import { TextField } from "../../ui/field.tsx";
-import { NumberField } from "../../ui/number-field.tsx";
-import { SelectField } from "../../ui/select.tsx";
+import { TextField } from "../../ui/forms/field.tsx";
+import { NumberField } from "../../ui/forms/number-field.tsx";
+import { SelectField } from "../../ui/forms/select.tsx";
 
 /** What a form changes of a store. */
 export interface StoreDraft {

@@ -6,16 +6,16 @@ import {
   type VectorStore,
 } from "../../api/queries/vector-stores.ts";
 import { countOf, formatBytes, formatCount, wordFor } from "../../lib/count.ts";
-import { Button } from "../../ui/button.tsx";
-import { CallButton } from "../../ui/call-dialog.tsx";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { IconButton } from "../../ui/icon-button.tsx";
-import { PageHeader } from "../../ui/page-header.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
-import { Tabs } from "../../ui/tabs.tsx";
-import { showToast } from "../../ui/toast.tsx";
-import { useUrlState } from "../../ui/use-url-state.ts";
+import { Button } from "../../ui/buttons/button.tsx";
+import { IconButton } from "../../ui/buttons/icon-button.tsx";
+import { PageHeader } from "../../ui/navigation/page-header.tsx";
+import { Tabs } from "../../ui/navigation/tabs.tsx";
+import { useUrlState } from "../../ui/navigation/use-url-state.ts";
+import { CallButton } from "../../ui/overlays/call-dialog.tsx";
+import { ConfirmDialog } from "../../ui/overlays/confirm-dialog.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
 import { FilesTab } from "./files-tab.tsx";
 import { ReindexState } from "./reindex.tsx";
 import { SearchTab } from "./search-tab.tsx";

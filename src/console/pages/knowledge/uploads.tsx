@@ -3,10 +3,10 @@ import { RotateCcw, X } from "lucide-react";
 import { useEffect, useSyncExternalStore } from "react";
 import { STORES_KEY } from "../../api/queries/vector-stores.ts";
 import { formatBytes, formatExact } from "../../lib/count.ts";
-import { Button } from "../../ui/button.tsx";
-import { IconButton } from "../../ui/icon-button.tsx";
-import { Progress } from "../../ui/progress.tsx";
-import { StatusDot } from "../../ui/status-dot.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { IconButton } from "../../ui/buttons/icon-button.tsx";
+import { Progress } from "../../ui/status/progress.tsx";
+import { StatusDot } from "../../ui/status/status-dot.tsx";
 import { uploadsInto } from "./store-uploads.ts";
 import type { Upload, UploadQueue } from "./upload-queue.ts";
 

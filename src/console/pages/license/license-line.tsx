@@ -1,5 +1,5 @@
 import { countOf } from "../../lib/count.ts";
-import { Time, useNow } from "../../ui/time.tsx";
+import { Time, useNow } from "../../ui/text/time.tsx";
 
 interface LicenseLineProps {
   readonly state: {

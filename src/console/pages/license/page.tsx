@@ -5,16 +5,16 @@ import {
   useUploadLicense,
 } from "../../api/queries/license.ts";
 import { countOf } from "../../lib/count.ts";
-import { CallButton } from "../../ui/call-dialog.tsx";
-import { CodeBlock } from "../../ui/code-block.tsx";
-import { DropZone } from "../../ui/drop-zone.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { PageHeader } from "../../ui/page-header.tsx";
-import { PropertyList } from "../../ui/property-list.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
-import { StatusDot } from "../../ui/status-dot.tsx";
-import { Time } from "../../ui/time.tsx";
-import { showToast } from "../../ui/toast.tsx";
+import { DropZone } from "../../ui/forms/drop-zone.tsx";
+import { PageHeader } from "../../ui/navigation/page-header.tsx";
+import { CallButton } from "../../ui/overlays/call-dialog.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
+import { StatusDot } from "../../ui/status/status-dot.tsx";
+import { CodeBlock } from "../../ui/text/code-block.tsx";
+import { PropertyList } from "../../ui/text/property-list.tsx";
+import { Time } from "../../ui/text/time.tsx";
 import { LicenseLine } from "./license-line.tsx";
 
 /** The license: until when, for whom, for how much, and another in its place. */

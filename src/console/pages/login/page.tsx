@@ -2,7 +2,7 @@ import { Navigate, useNavigate, useSearch } from "@tanstack/react-router";
 import { useLoginMethods, useSession } from "../../api/queries/session.ts";
 import { useHealth } from "../../api/queries/status.ts";
 import { readNext, type UrlState } from "../../lib/url-state.ts";
-import { LoginForm } from "../../parts/login-form.tsx";
+import { LoginForm } from "../../parts/accounts/login-form.tsx";
 
 /** The login. It goes on to `next`, where a page asked for it. */
 export function Page() {

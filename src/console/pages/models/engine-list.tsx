@@ -1,12 +1,12 @@
 import { type Engine, useEngines, useRecheckEngines } from "../../api/queries/engines.ts";
-import { Button } from "../../ui/button.tsx";
-import { CallButton } from "../../ui/call-dialog.tsx";
-import { Count } from "../../ui/count.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
-import { Table } from "../../ui/table.tsx";
-import type { Column } from "../../ui/table-column.ts";
-import { Time } from "../../ui/time.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { CallButton } from "../../ui/overlays/call-dialog.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
+import { Table } from "../../ui/tables/table.tsx";
+import type { Column } from "../../ui/tables/table-column.ts";
+import { Count } from "../../ui/text/count.tsx";
+import { Time } from "../../ui/text/time.tsx";
 import { EngineState } from "./model-state.tsx";
 
 /** The servers behind the models, for administrators. */

@@ -1,6 +1,6 @@
 import type { Model, ModelFigures } from "../../api/queries/models.ts";
-import { Count, Duration } from "../../ui/count.tsx";
-import type { Column } from "../../ui/table-column.ts";
+import type { Column } from "../../ui/tables/table-column.ts";
+import { Count, Duration } from "../../ui/text/count.tsx";
 import { Abilities } from "./abilities.tsx";
 import { ModelState } from "./model-state.tsx";
 

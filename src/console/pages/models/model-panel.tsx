@@ -1,12 +1,12 @@
 import { useEngines } from "../../api/queries/engines.ts";
 import { useSession } from "../../api/queries/session.ts";
 import { countOf } from "../../lib/count.ts";
-import { CallButton } from "../../ui/call-dialog.tsx";
-import { Count, Duration } from "../../ui/count.tsx";
-import { EmptyState } from "../../ui/empty-state.tsx";
-import { LinkButton } from "../../ui/link-button.tsx";
-import { PropertyList } from "../../ui/property-list.tsx";
-import { SidePanel } from "../../ui/side-panel.tsx";
+import { LinkButton } from "../../ui/navigation/link-button.tsx";
+import { CallButton } from "../../ui/overlays/call-dialog.tsx";
+import { SidePanel } from "../../ui/overlays/side-panel.tsx";
+import { EmptyState } from "../../ui/status/empty-state.tsx";
+import { Count, Duration } from "../../ui/text/count.tsx";
+import { PropertyList } from "../../ui/text/property-list.tsx";
 import { Backend, type ModelRow } from "./model-columns.tsx";
 import { EngineState, enginesOf, ModelState } from "./model-state.tsx";
 

@@ -2,8 +2,8 @@ import { type Engine, useEngines } from "../../api/queries/engines.ts";
 import type { Model } from "../../api/queries/models.ts";
 import { useSession } from "../../api/queries/session.ts";
 import { useStatus } from "../../api/queries/status.ts";
-import type { Tone } from "../../ui/badge.tsx";
-import { StatusDot } from "../../ui/status-dot.tsx";
+import type { Tone } from "../../ui/status/badge.tsx";
+import { StatusDot } from "../../ui/status/status-dot.tsx";
 
 /** Whether a model answers now, as far as one may know: administrators see each server. */
 export function ModelState({ model }: { readonly model: Model }) {

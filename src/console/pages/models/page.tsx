@@ -5,17 +5,17 @@ import {
   useModels,
 } from "../../api/queries/models.ts";
 import { useSession } from "../../api/queries/session.ts";
-import { wholeList } from "../../api/queries/use-list.ts";
+import { wholeList } from "../../api/use-list.ts";
 import { matchScore } from "../../lib/match.ts";
 import { ListView } from "../../parts/list-view.tsx";
-import { CallButton } from "../../ui/call-dialog.tsx";
-import { EmptyState } from "../../ui/empty-state.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { FilterBar } from "../../ui/filter-bar.tsx";
-import { PageHeader } from "../../ui/page-header.tsx";
-import { Select } from "../../ui/select.tsx";
-import { useOpenRow } from "../../ui/use-open-row.ts";
-import { useUrlState } from "../../ui/use-url-state.ts";
+import { Select } from "../../ui/forms/select.tsx";
+import { PageHeader } from "../../ui/navigation/page-header.tsx";
+import { useOpenRow } from "../../ui/navigation/use-open-row.ts";
+import { useUrlState } from "../../ui/navigation/use-url-state.ts";
+import { CallButton } from "../../ui/overlays/call-dialog.tsx";
+import { EmptyState } from "../../ui/status/empty-state.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { FilterBar } from "../../ui/tables/filter-bar.tsx";
 import { EngineList } from "./engine-list.tsx";
 import { type ModelRow, modelColumns } from "./model-columns.tsx";
 import { ModelPanel } from "./model-panel.tsx";

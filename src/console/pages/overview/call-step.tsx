@@ -1,10 +1,10 @@
 import type { IssuedApiKey } from "../../api/queries/api-keys.ts";
 import { useModels } from "../../api/queries/models.ts";
-import { findGuide, KEY_PLACEHOLDER } from "../../lib/snippets.ts";
-import { FirstCall } from "../../parts/first-call.tsx";
-import { Button } from "../../ui/button.tsx";
-import { CodeBlock } from "../../ui/code-block.tsx";
-import { Link } from "../../ui/link.tsx";
+import { findGuide, KEY_PLACEHOLDER } from "../../lib/clients/snippets.ts";
+import { FirstCall } from "../../parts/credentials/first-call.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { Link } from "../../ui/navigation/link.tsx";
+import { CodeBlock } from "../../ui/text/code-block.tsx";
 
 interface CallStepProps {
   /** The key with its secret, where it was issued just now. */

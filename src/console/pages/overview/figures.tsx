@@ -1,11 +1,11 @@
 import type { ReactNode } from "react";
 import { useHours } from "../../api/queries/overview.ts";
 import { formatCount, formatExact, formatShare } from "../../lib/count.ts";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { Link } from "../../ui/link.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
-import { Sparkline } from "../../ui/sparkline.tsx";
-import { Time } from "../../ui/time.tsx";
+import { Sparkline } from "../../ui/charts/sparkline.tsx";
+import { Link } from "../../ui/navigation/link.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
+import { Time } from "../../ui/text/time.tsx";
 
 /** What was asked and answered in the last 24 hours. */
 export function Figures({ from }: { readonly from: string | undefined }) {

@@ -1,11 +1,11 @@
 import { type Engine, useEngines, useRecheckEngines } from "../../api/queries/engines.ts";
 import { useStatus } from "../../api/queries/status.ts";
 import { type Setting, useSettings } from "../../api/queries/system.ts";
-import { Button } from "../../ui/button.tsx";
-import { CodeBlock } from "../../ui/code-block.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { PropertyList } from "../../ui/property-list.tsx";
-import { StatusDot } from "../../ui/status-dot.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { StatusDot } from "../../ui/status/status-dot.tsx";
+import { CodeBlock } from "../../ui/text/code-block.tsx";
+import { PropertyList } from "../../ui/text/property-list.tsx";
 
 const NAMES = ["LLM_BACKEND", "LLM_BASE_URL", "LLM_API_KEY"] as const;
 const EXAMPLE = "LLM_BACKEND=vllm\nLLM_BASE_URL=http://gpu-1:8000";

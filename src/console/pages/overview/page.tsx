@@ -1,10 +1,10 @@
 import { useModelFigures } from "../../api/queries/models.ts";
 import { StatusStrip } from "../../parts/status-strip.tsx";
-import { Button } from "../../ui/button.tsx";
-import { CallButton } from "../../ui/call-dialog.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { PageHeader } from "../../ui/page-header.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { PageHeader } from "../../ui/navigation/page-header.tsx";
+import { CallButton } from "../../ui/overlays/call-dialog.tsx";
 import { changePreferences, usePreferences } from "../../ui/preferences.ts";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
 import { Figures } from "./figures.tsx";
 import { NoEngine } from "./no-engine.tsx";
 import { Steps } from "./steps.tsx";

@@ -2,10 +2,10 @@ import { Check, Circle } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import type { IssuedApiKey } from "../../api/queries/api-keys.ts";
 import { useLicense } from "../../api/queries/license.ts";
-import { QuickKey } from "../../parts/quick-key.tsx";
-import { Button } from "../../ui/button.tsx";
+import { QuickKey } from "../../parts/credentials/quick-key.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
 import { classes } from "../../ui/classes.ts";
-import { LinkButton } from "../../ui/link-button.tsx";
+import { LinkButton } from "../../ui/navigation/link-button.tsx";
 import { CallStep } from "./call-step.tsx";
 import type { FirstSteps } from "./use-first-steps.ts";
 

@@ -3,12 +3,12 @@ import { useModelFigures } from "../../api/queries/models.ts";
 import { type MeteredRequest, useLastFailures, useTopKeys } from "../../api/queries/overview.ts";
 import { wordFor } from "../../lib/count.ts";
 import { RequestLink } from "../../parts/request-link.tsx";
-import { BarList } from "../../ui/bar-list.tsx";
-import { Count } from "../../ui/count.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { Link } from "../../ui/link.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
-import { Time } from "../../ui/time.tsx";
+import { BarList } from "../../ui/charts/bar-list.tsx";
+import { Link } from "../../ui/navigation/link.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
+import { Count } from "../../ui/text/count.tsx";
+import { Time } from "../../ui/text/time.tsx";
 
 const TOP = 5;
 

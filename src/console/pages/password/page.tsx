@@ -1,7 +1,7 @@
 import { Navigate, useNavigate } from "@tanstack/react-router";
 import { useSession } from "../../api/queries/session.ts";
-import { PasswordForm } from "../../parts/password-form.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
+import { PasswordForm } from "../../parts/accounts/password-form.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
 
 /** The change of a password that somebody else set, before anything else can be done. */
 export function Page() {

@@ -1,9 +1,9 @@
 import type { MeteredRequest } from "../../api/queries/requests.ts";
 import { formatCount, formatExact } from "../../lib/count.ts";
-import { Duration } from "../../ui/count.tsx";
-import { StatusDot } from "../../ui/status-dot.tsx";
-import type { Column } from "../../ui/table-column.ts";
-import { Time } from "../../ui/time.tsx";
+import { StatusDot } from "../../ui/status/status-dot.tsx";
+import type { Column } from "../../ui/tables/table-column.ts";
+import { Duration } from "../../ui/text/count.tsx";
+import { Time } from "../../ui/text/time.tsx";
 import { OUTCOMES } from "./request-filters.ts";
 
 /** The columns of the list; beside an open request only the first ones have room. */

@@ -1,7 +1,7 @@
 import type { MeteredRequest, RequestFilters } from "../../api/queries/requests.ts";
-import { readChannel } from "../../lib/channels.ts";
+import { readChannel } from "../../lib/clients/channels.ts";
 import { readRange } from "../../lib/range.ts";
-import type { Tone } from "../../ui/badge.tsx";
+import type { Tone } from "../../ui/status/badge.tsx";
 
 /** What the address of the page says, with its defaults. An empty range is any time. */
 export const DEFAULTS = {

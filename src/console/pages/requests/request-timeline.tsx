@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import type { MeteredRequest } from "../../api/queries/requests.ts";
 import { formatDuration } from "../../lib/count.ts";
-import { Time } from "../../ui/time.tsx";
+import { Time } from "../../ui/text/time.tsx";
 
 /** When a request began, answered first and ended, and what it waited for. */
 export function RequestTimeline({ request }: { readonly request: MeteredRequest }) {

@@ -1,10 +1,10 @@
 import { type MeteredRequest, useRequestsAround } from "../../api/queries/requests.ts";
 import { formatDuration } from "../../lib/count.ts";
 import { RequestLink } from "../../parts/request-link.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { Link } from "../../ui/link.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
-import { StatusDot } from "../../ui/status-dot.tsx";
+import { Link } from "../../ui/navigation/link.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
+import { StatusDot } from "../../ui/status/status-dot.tsx";
 import { whatAnswered } from "./request-columns.tsx";
 import { OUTCOMES } from "./request-filters.ts";
 

@@ -1,12 +1,12 @@
 import { useParams } from "@tanstack/react-router";
 import { ApiError } from "../../api/errors.ts";
 import { isMoving, useRun } from "../../api/queries/workflow-runs.ts";
-import { EmptyState } from "../../ui/empty-state.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { Link } from "../../ui/link.tsx";
-import { PageHeader } from "../../ui/page-header.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
-import { Time } from "../../ui/time.tsx";
+import { Link } from "../../ui/navigation/link.tsx";
+import { PageHeader } from "../../ui/navigation/page-header.tsx";
+import { EmptyState } from "../../ui/status/empty-state.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
+import { Time } from "../../ui/text/time.tsx";
 import { ShownRun } from "./shown-run.tsx";
 
 /** One run: its steps, their rows, why they were skipped, and what can be done about a failure. */

@@ -6,14 +6,14 @@ import {
   useStopRun,
   type WorkflowRunWithSteps,
 } from "../../api/queries/workflow-runs.ts";
-import { Button } from "../../ui/button.tsx";
-import { CallButton } from "../../ui/call-dialog.tsx";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { Form } from "../../ui/form.tsx";
-import { LinkButton } from "../../ui/link-button.tsx";
-import { SelectField } from "../../ui/select.tsx";
-import { showToast } from "../../ui/toast.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { SelectField } from "../../ui/forms/select.tsx";
+import { LinkButton } from "../../ui/navigation/link-button.tsx";
+import { CallButton } from "../../ui/overlays/call-dialog.tsx";
+import { ConfirmDialog } from "../../ui/overlays/confirm-dialog.tsx";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
 import { callsOf } from "./run-facts.tsx";
 
 interface RunActionsProps {

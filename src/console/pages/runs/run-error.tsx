@@ -1,7 +1,7 @@
 import { CircleAlert } from "lucide-react";
 import type { WorkflowRunWithSteps } from "../../api/queries/workflow-runs.ts";
-import { Button } from "../../ui/button.tsx";
-import { LinkButton } from "../../ui/link-button.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { LinkButton } from "../../ui/navigation/link-button.tsx";
 
 interface RunErrorProps {
   readonly run: WorkflowRunWithSteps;

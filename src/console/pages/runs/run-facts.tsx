@@ -1,9 +1,9 @@
 import type { WorkflowRunWithSteps } from "../../api/queries/workflow-runs.ts";
 import { formatDuration, formatExact } from "../../lib/count.ts";
-import { Count } from "../../ui/count.tsx";
-import { Fact, Facts } from "../../ui/facts.tsx";
-import { Link } from "../../ui/link.tsx";
-import { Time } from "../../ui/time.tsx";
+import { Link } from "../../ui/navigation/link.tsx";
+import { Count } from "../../ui/text/count.tsx";
+import { Fact, Facts } from "../../ui/text/facts.tsx";
+import { Time } from "../../ui/text/time.tsx";
 
 interface RunFactsProps {
   readonly run: WorkflowRunWithSteps;

@@ -1,10 +1,10 @@
 import type { WorkflowRunStep } from "../../api/queries/workflow-runs.ts";
 import { formatCount, wordFor } from "../../lib/count.ts";
-import type { JsonValue } from "../../lib/json-schema.ts";
+import type { JsonValue } from "../../lib/json/json-schema.ts";
 import { describeTrigger } from "../../lib/trigger-words.ts";
 import { type FlowStep, MAIN, outputsOf } from "../../lib/workflow-graph.ts";
-import type { FlowNote } from "../../parts/flow-nodes.tsx";
-import { LazyGraph } from "../../parts/lazy-graph.tsx";
+import type { FlowNote } from "../../parts/flow/flow-nodes.tsx";
+import { LazyGraph } from "../../parts/flow/lazy-graph.tsx";
 import { toneOfRun, wordOfRun } from "../../parts/run-state.tsx";
 import { type StepsProps, timeOfStep } from "./run-steps.tsx";
 

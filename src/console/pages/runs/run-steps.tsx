@@ -1,9 +1,9 @@
 import type { WorkflowRunStep, WorkflowRunWithSteps } from "../../api/queries/workflow-runs.ts";
 import { formatDuration } from "../../lib/count.ts";
 import { RunState } from "../../parts/run-state.tsx";
-import { Count } from "../../ui/count.tsx";
-import { Table } from "../../ui/table.tsx";
-import type { Column } from "../../ui/table-column.ts";
+import { Table } from "../../ui/tables/table.tsx";
+import type { Column } from "../../ui/tables/table-column.ts";
+import { Count } from "../../ui/text/count.tsx";
 
 export interface StepsProps {
   readonly run: WorkflowRunWithSteps;

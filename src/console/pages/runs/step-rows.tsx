@@ -5,12 +5,12 @@ import {
   type WorkflowRunWithSteps,
 } from "../../api/queries/workflow-runs.ts";
 import { countOf } from "../../lib/count.ts";
-import { csvAddress } from "../../lib/csv.ts";
-import { inLine } from "../../lib/json-format.ts";
-import type { JsonValue } from "../../lib/json-schema.ts";
-import { Button } from "../../ui/button.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
+import { inLine } from "../../lib/json/json-format.ts";
+import type { JsonValue } from "../../lib/json/json-schema.ts";
+import { csvAddress } from "../../lib/tables/csv.ts";
+import { Button } from "../../ui/buttons/button.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
 
 interface StepRowsProps {
   readonly run: WorkflowRunWithSteps;

@@ -1,6 +1,6 @@
 import type { IssuedServiceToken } from "../../api/queries/service-tokens.ts";
-import { IssuedDialog } from "../../parts/issued-dialog.tsx";
-import { CodeBlock } from "../../ui/code-block.tsx";
+import { IssuedDialog } from "../../parts/credentials/issued-dialog.tsx";
+import { CodeBlock } from "../../ui/text/code-block.tsx";
 
 interface ServiceTokenDialogProps {
   readonly issued: IssuedServiceToken | undefined;

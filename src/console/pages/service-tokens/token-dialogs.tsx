@@ -8,10 +8,10 @@ import {
   useRotateServiceToken,
 } from "../../api/queries/service-tokens.ts";
 import { changedFields } from "../../lib/changed-fields.ts";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { Form } from "../../ui/form.tsx";
-import { showToast } from "../../ui/toast.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { ConfirmDialog } from "../../ui/overlays/confirm-dialog.tsx";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
 import { NEW_TOKEN, toDraft, toFields } from "./token-draft.ts";
 import { TokenFields } from "./token-fields.tsx";
 

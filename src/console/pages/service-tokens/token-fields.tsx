@@ -1,6 +1,6 @@
-import { CredentialBounds } from "../../parts/credential-bounds.tsx";
-import { CheckboxGroup } from "../../ui/checkbox-group.tsx";
-import { TextField } from "../../ui/field.tsx";
+import { CredentialBounds } from "../../parts/credentials/credential-bounds.tsx";
+import { CheckboxGroup } from "../../ui/forms/checkbox-group.tsx";
+import { TextField } from "../../ui/forms/field.tsx";
 import { SCOPES, type TokenDraft } from "./token-draft.ts";
 
 interface TokenFieldsProps {

@@ -4,15 +4,15 @@ import {
   type ServiceToken,
   useServiceToken,
 } from "../../api/queries/service-tokens.ts";
-import { KeyState } from "../../parts/key-state.tsx";
-import { UserName } from "../../parts/user-name.tsx";
-import { Button } from "../../ui/button.tsx";
-import { CallButton } from "../../ui/call-dialog.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { PropertyList } from "../../ui/property-list.tsx";
-import { SidePanel } from "../../ui/side-panel.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
-import { Time } from "../../ui/time.tsx";
+import { UserName } from "../../parts/accounts/user-name.tsx";
+import { KeyState } from "../../parts/credentials/key-state.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { CallButton } from "../../ui/overlays/call-dialog.tsx";
+import { SidePanel } from "../../ui/overlays/side-panel.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
+import { PropertyList } from "../../ui/text/property-list.tsx";
+import { Time } from "../../ui/text/time.tsx";
 import { useKeys } from "../../ui/use-keys.ts";
 import { ChangeDialog, RevokeDialog, RotateDialog } from "./token-dialogs.tsx";
 import { SCOPES } from "./token-draft.ts";

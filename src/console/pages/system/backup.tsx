@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { useStatus } from "../../api/queries/status.ts";
-import { CodeBlock } from "../../ui/code-block.tsx";
+import { CodeBlock } from "../../ui/text/code-block.tsx";
 
 /** The commands that back this installation up and bring it back. */
 export function Backup() {

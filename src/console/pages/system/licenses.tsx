@@ -1,10 +1,10 @@
 import { useState } from "react";
 import { type BundledPackage, useBundledPackages } from "../../api/queries/system.ts";
-import { Button } from "../../ui/button.tsx";
-import { EmptyState } from "../../ui/empty-state.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { FilterBar } from "../../ui/filter-bar.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { EmptyState } from "../../ui/status/empty-state.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
+import { FilterBar } from "../../ui/tables/filter-bar.tsx";
 
 interface LicensesProps {
   readonly search: string;

@@ -1,9 +1,9 @@
 import { useStatus } from "../../api/queries/status.ts";
-import { CallButton } from "../../ui/call-dialog.tsx";
-import { PageHeader } from "../../ui/page-header.tsx";
-import { StatusDot } from "../../ui/status-dot.tsx";
-import { Tabs } from "../../ui/tabs.tsx";
-import { useUrlState } from "../../ui/use-url-state.ts";
+import { PageHeader } from "../../ui/navigation/page-header.tsx";
+import { Tabs } from "../../ui/navigation/tabs.tsx";
+import { useUrlState } from "../../ui/navigation/use-url-state.ts";
+import { CallButton } from "../../ui/overlays/call-dialog.tsx";
+import { StatusDot } from "../../ui/status/status-dot.tsx";
 import { Backup } from "./backup.tsx";
 import { Licenses } from "./licenses.tsx";
 import { ServerReadiness } from "./server-readiness.tsx";

@@ -1,11 +1,11 @@
 import { useStatus } from "../../api/queries/status.ts";
 import { type Readiness, useReadiness } from "../../api/queries/system.ts";
 import { countOf } from "../../lib/count.ts";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { Link } from "../../ui/link.tsx";
-import { PropertyList } from "../../ui/property-list.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
-import { StatusDot } from "../../ui/status-dot.tsx";
+import { Link } from "../../ui/navigation/link.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
+import { StatusDot } from "../../ui/status/status-dot.tsx";
+import { PropertyList } from "../../ui/text/property-list.tsx";
 
 /** Each check with what to do about it, and what this server is. */
 export function ServerReadiness() {

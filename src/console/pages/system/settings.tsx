@@ -1,10 +1,10 @@
 import { type Setting, useSettings } from "../../api/queries/system.ts";
-import { Badge } from "../../ui/badge.tsx";
-import { EmptyState } from "../../ui/empty-state.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { FilterBar } from "../../ui/filter-bar.tsx";
-import { Select } from "../../ui/select.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
+import { Select } from "../../ui/forms/select.tsx";
+import { Badge } from "../../ui/status/badge.tsx";
+import { EmptyState } from "../../ui/status/empty-state.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
+import { FilterBar } from "../../ui/tables/filter-bar.tsx";
 
 interface SettingsProps {
   readonly search: string;

@@ -1,11 +1,11 @@
 import { useState } from "react";
 import { type ToolServer, useAddToolServer } from "../../api/queries/tool-servers.ts";
-import { Checkbox } from "../../ui/checkbox.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { TextField } from "../../ui/field.tsx";
-import { Form } from "../../ui/form.tsx";
-import { NumberField } from "../../ui/number-field.tsx";
-import { showToast } from "../../ui/toast.tsx";
+import { Checkbox } from "../../ui/forms/checkbox.tsx";
+import { TextField } from "../../ui/forms/field.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { NumberField } from "../../ui/forms/number-field.tsx";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
 import { HeaderFields, type HeaderRow, headersOf } from "./header-fields.tsx";
 
 interface AddDialogProps {

@@ -1,9 +1,9 @@
 import { Plus, X } from "lucide-react";
 import { use } from "react";
-import { Button } from "../../ui/button.tsx";
-import { TextField } from "../../ui/field.tsx";
-import { FormErrors } from "../../ui/form-errors.ts";
-import { IconButton } from "../../ui/icon-button.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { IconButton } from "../../ui/buttons/icon-button.tsx";
+import { TextField } from "../../ui/forms/field.tsx";
+import { FormErrors } from "../../ui/forms/form-errors.ts";
 
 export interface HeaderRow {
   readonly key: number;

@@ -5,14 +5,14 @@ import {
   useApproveTools,
 } from "../../api/queries/tool-servers.ts";
 import { countOf } from "../../lib/count.ts";
-import { SchemaView } from "../../parts/schema-view.tsx";
+import { SchemaView } from "../../parts/schema/schema-view.tsx";
 import { LEVELS, ToolLevelBadge } from "../../parts/tool-level.tsx";
-import { Button } from "../../ui/button.tsx";
-import { Checkbox } from "../../ui/checkbox.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { Diff } from "../../ui/diff.tsx";
-import { Form } from "../../ui/form.tsx";
-import { showToast } from "../../ui/toast.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { Checkbox } from "../../ui/forms/checkbox.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
+import { Diff } from "../../ui/text/diff.tsx";
 
 interface ReviewDialogProps {
   /** The server as it was when the review began; undefined closes the dialog. */

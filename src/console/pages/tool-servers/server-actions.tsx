@@ -5,12 +5,12 @@ import {
   useChangeToolServer,
   useDeleteToolServer,
 } from "../../api/queries/tool-servers.ts";
-import { Button } from "../../ui/button.tsx";
-import { Checkbox } from "../../ui/checkbox.tsx";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { Form } from "../../ui/form.tsx";
-import { showToast } from "../../ui/toast.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { Checkbox } from "../../ui/forms/checkbox.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { ConfirmDialog } from "../../ui/overlays/confirm-dialog.tsx";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
 import { TimeoutField, UrlField } from "./add-dialog.tsx";
 import { HeaderFields, type HeaderRow, headersOf } from "./header-fields.tsx";
 

@@ -5,15 +5,15 @@ import {
   useToolServer,
 } from "../../api/queries/tool-servers.ts";
 import { countOf } from "../../lib/count.ts";
-import { Button } from "../../ui/button.tsx";
-import { CallButton } from "../../ui/call-dialog.tsx";
-import { Duration } from "../../ui/count.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { PropertyList } from "../../ui/property-list.tsx";
-import { SidePanel } from "../../ui/side-panel.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
-import { Time } from "../../ui/time.tsx";
-import { showToast } from "../../ui/toast.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { CallButton } from "../../ui/overlays/call-dialog.tsx";
+import { SidePanel } from "../../ui/overlays/side-panel.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
+import { Duration } from "../../ui/text/count.tsx";
+import { PropertyList } from "../../ui/text/property-list.tsx";
+import { Time } from "../../ui/text/time.tsx";
 import { useKeys } from "../../ui/use-keys.ts";
 import { ReviewDialog } from "./review-dialog.tsx";
 import { ChangeDialog, DeleteDialog, EnabledButton } from "./server-actions.tsx";

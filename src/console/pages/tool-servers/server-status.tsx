@@ -1,5 +1,5 @@
 import type { ListedToolServer } from "../../api/queries/tool-servers.ts";
-import { StatusDot } from "../../ui/status-dot.tsx";
+import { StatusDot } from "../../ui/status/status-dot.tsx";
 
 export function ServerStatus({ server }: { readonly server: ListedToolServer }) {
   if (server.status === "connected") return <StatusDot tone="ok">Connected</StatusDot>;

@@ -5,12 +5,12 @@ import {
   useSetToolLevel,
 } from "../../api/queries/tool-servers.ts";
 import { LEVELS } from "../../parts/tool-level.tsx";
-import { Button } from "../../ui/button.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { Link } from "../../ui/link.tsx";
-import { Select } from "../../ui/select.tsx";
-import { StatusDot } from "../../ui/status-dot.tsx";
-import { showToast } from "../../ui/toast.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { Select } from "../../ui/forms/select.tsx";
+import { Link } from "../../ui/navigation/link.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { StatusDot } from "../../ui/status/status-dot.tsx";
 
 /** More are shown on request. */
 const SHOWN_FIRST = 30;

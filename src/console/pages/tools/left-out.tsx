@@ -1,6 +1,6 @@
 import type { LeftOutTool } from "../../api/queries/tools.ts";
 import { countOf } from "../../lib/count.ts";
-import { Link } from "../../ui/link.tsx";
+import { Link } from "../../ui/navigation/link.tsx";
 
 /** What tool servers list but nobody is offered, and why. */
 export function LeftOut({ tools }: { readonly tools: readonly LeftOutTool[] }) {

@@ -1,17 +1,17 @@
 import { Suspense, useState } from "react";
 import type { ListedTool } from "../../api/queries/tools.ts";
-import { initialValue } from "../../lib/schema-value.ts";
-import { SchemaView } from "../../parts/schema-view.tsx";
+import { initialValue } from "../../lib/json/schema-value.ts";
+import { SchemaView } from "../../parts/schema/schema-view.tsx";
 import { ToolLevelBadge } from "../../parts/tool-level.tsx";
-import { EmptyState } from "../../ui/empty-state.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { lazyPart } from "../../ui/lazy-part.tsx";
-import { Link } from "../../ui/link.tsx";
-import { PropertyList } from "../../ui/property-list.tsx";
-import { SidePanel } from "../../ui/side-panel.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
-import { Tabs } from "../../ui/tabs.tsx";
-import { useUrlState } from "../../ui/use-url-state.ts";
+import { Link } from "../../ui/navigation/link.tsx";
+import { Tabs } from "../../ui/navigation/tabs.tsx";
+import { useUrlState } from "../../ui/navigation/use-url-state.ts";
+import { SidePanel } from "../../ui/overlays/side-panel.tsx";
+import { EmptyState } from "../../ui/status/empty-state.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { lazyPart } from "../../ui/status/lazy-part.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
+import { PropertyList } from "../../ui/text/property-list.tsx";
 
 // Forms from schemas bring every kind of field.
 const ToolTrial = lazyPart(async () => (await import("./tool-trial.tsx")).ToolTrial);

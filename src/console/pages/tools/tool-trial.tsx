@@ -1,13 +1,13 @@
 import { useState } from "react";
 import { type ListedTool, type ToolTrialResult, useCallTool } from "../../api/queries/tools.ts";
-import type { JsonValue } from "../../lib/json-schema.ts";
-import { SchemaForm } from "../../parts/schema-form.tsx";
-import { CallButton } from "../../ui/call-dialog.tsx";
-import { CodeBlock } from "../../ui/code-block.tsx";
-import { Duration } from "../../ui/count.tsx";
-import { TextField } from "../../ui/field.tsx";
-import { Form } from "../../ui/form.tsx";
-import { StatusDot } from "../../ui/status-dot.tsx";
+import type { JsonValue } from "../../lib/json/json-schema.ts";
+import { SchemaForm } from "../../parts/schema/schema-form.tsx";
+import { TextField } from "../../ui/forms/field.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { CallButton } from "../../ui/overlays/call-dialog.tsx";
+import { StatusDot } from "../../ui/status/status-dot.tsx";
+import { CodeBlock } from "../../ui/text/code-block.tsx";
+import { Duration } from "../../ui/text/count.tsx";
 
 interface ToolTrialProps {
   readonly tool: ListedTool;

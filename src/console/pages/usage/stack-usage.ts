@@ -1,6 +1,6 @@
 import type { UsageReport } from "../../api/queries/usage.ts";
 import { formatBar } from "../../lib/range.ts";
-import type { Series } from "../../ui/chart-drawing.ts";
+import type { Series } from "../../ui/charts/chart-drawing.ts";
 import { idOfRow, isGroup, type Metric, nameOfRow } from "./usage-view.ts";
 
 interface Stacked {

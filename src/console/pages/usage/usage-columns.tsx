@@ -1,8 +1,8 @@
 import type { UsageRow } from "../../api/queries/usage.ts";
 import { formatExact } from "../../lib/count.ts";
-import { Count, Duration } from "../../ui/count.tsx";
-import { Link } from "../../ui/link.tsx";
-import type { Column } from "../../ui/table-column.ts";
+import { Link } from "../../ui/navigation/link.tsx";
+import type { Column } from "../../ui/tables/table-column.ts";
+import { Count, Duration } from "../../ui/text/count.tsx";
 import { GROUPS, type Group, idOfRow, nameOfRow, type ViewState } from "./usage-view.ts";
 
 /** The columns of the table; names lead to the requests behind them, with the filters of this page. */

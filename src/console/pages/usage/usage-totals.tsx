@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
 import type { UsageReport } from "../../api/queries/usage.ts";
 import { countOf, formatPercent, formatShare } from "../../lib/count.ts";
-import { Count, Duration } from "../../ui/count.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
+import { Count, Duration } from "../../ui/text/count.tsx";
 
 type Totals = UsageReport["totals"];
 

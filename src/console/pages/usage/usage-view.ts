@@ -1,5 +1,5 @@
 import type { UsageQuery, UsageRow } from "../../api/queries/usage.ts";
-import { CHANNEL_NAMES, readChannel } from "../../lib/channels.ts";
+import { CHANNEL_NAMES, readChannel } from "../../lib/clients/channels.ts";
 import type { Range } from "../../lib/range.ts";
 
 /** What the address of the page says, with its defaults. */

@@ -1,9 +1,9 @@
 import { useState } from "react";
 import { type User, useCreateUser } from "../../api/queries/users.ts";
-import { Dialog } from "../../ui/dialog.tsx";
-import { TextField } from "../../ui/field.tsx";
-import { Form } from "../../ui/form.tsx";
-import { showToast } from "../../ui/toast.tsx";
+import { TextField } from "../../ui/forms/field.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
 import type { ShownPassword } from "./password-dialog.tsx";
 import { NO_LIMITS, RoleField, UserLimits } from "./user-fields.tsx";
 

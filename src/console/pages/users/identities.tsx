@@ -6,13 +6,13 @@ import {
   useLinkIdentity,
   useUnlinkIdentities,
 } from "../../api/queries/users.ts";
-import { LinkedAccounts } from "../../parts/linked-accounts.tsx";
-import { Button } from "../../ui/button.tsx";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { TextField } from "../../ui/field.tsx";
-import { Form } from "../../ui/form.tsx";
+import { LinkedAccounts } from "../../parts/accounts/linked-accounts.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { TextField } from "../../ui/forms/field.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { ConfirmDialog } from "../../ui/overlays/confirm-dialog.tsx";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
 
 /** The accounts of the sign-in provider that a user is linked to. */
 export function Identities({ user }: { readonly user: User }) {

@@ -1,5 +1,5 @@
-import { IssuedDialog } from "../../parts/issued-dialog.tsx";
-import { CodeBlock } from "../../ui/code-block.tsx";
+import { IssuedDialog } from "../../parts/credentials/issued-dialog.tsx";
+import { CodeBlock } from "../../ui/text/code-block.tsx";
 
 export interface ShownPassword {
   readonly username: string;

@@ -1,10 +1,10 @@
 import { useState } from "react";
 import { type User, useChangeUser, useDeleteUser } from "../../api/queries/users.ts";
-import { Button } from "../../ui/button.tsx";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { Form } from "../../ui/form.tsx";
-import { showToast } from "../../ui/toast.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { ConfirmDialog } from "../../ui/overlays/confirm-dialog.tsx";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
 import { newPassword } from "./new-password.ts";
 import type { ShownPassword } from "./password-dialog.tsx";
 import { RoleField, UserLimits } from "./user-fields.tsx";

@@ -1,6 +1,6 @@
 import type { User } from "../../api/queries/users.ts";
-import { NumberField } from "../../ui/number-field.tsx";
-import { SelectField } from "../../ui/select.tsx";
+import { NumberField } from "../../ui/forms/number-field.tsx";
+import { SelectField } from "../../ui/forms/select.tsx";
 
 export type UserLimitFields = Pick<User, "monthly_token_limit" | "rpm_limit">;
 

@@ -1,5 +1,5 @@
 import type { User } from "../../api/queries/users.ts";
-import { StatusDot } from "../../ui/status-dot.tsx";
+import { StatusDot } from "../../ui/status/status-dot.tsx";
 
 /** Whether a user can log in. */
 export function UserState({ user }: { readonly user: Pick<User, "state"> }) {

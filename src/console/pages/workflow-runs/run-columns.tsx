@@ -1,8 +1,8 @@
 import type { WorkflowRun } from "../../api/queries/workflow-runs.ts";
 import { RunState } from "../../parts/run-state.tsx";
-import { Count, Duration } from "../../ui/count.tsx";
-import type { Column } from "../../ui/table-column.ts";
-import { Time } from "../../ui/time.tsx";
+import type { Column } from "../../ui/tables/table-column.ts";
+import { Count, Duration } from "../../ui/text/count.tsx";
+import { Time } from "../../ui/text/time.tsx";
 
 export const RUN_COLUMNS: ReadonlyArray<Column<WorkflowRun>> = [
   {

@@ -1,9 +1,9 @@
 import { useState } from "react";
-import { useOpenRow } from "../../ui/use-open-row.ts";
-import { useUrlState } from "../../ui/use-url-state.ts";
-import { BLANK, EXAMPLES } from "./examples.ts";
-import { NewWorkflow, OpenWorkflow } from "./open-workflow.tsx";
-import { WorkflowList } from "./workflow-list.tsx";
+import { useOpenRow } from "../../ui/navigation/use-open-row.ts";
+import { useUrlState } from "../../ui/navigation/use-url-state.ts";
+import { NewWorkflow, OpenWorkflow } from "./editor/open-workflow.tsx";
+import { BLANK, EXAMPLES } from "./list/examples.ts";
+import { WorkflowList } from "./list/workflow-list.tsx";
 
 /** In the place of an id: a workflow that is not saved yet. */
 const NEW = "new";

@@ -7,7 +7,7 @@ import {
   withFirst,
 } from "../../../knowledge/readers/shared/csv-records.ts";
 import { readText } from "../../../knowledge/readers/shared/read-text.ts";
-import type { JsonValue } from "../../../lib/json.ts";
+import type { JsonValue } from "../../../lib/json/json.ts";
 import {
   type FileHeadings,
   type FileRow,

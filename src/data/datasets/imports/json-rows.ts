@@ -1,7 +1,7 @@
 import type { SourceFile } from "../../../knowledge/readers/reader.ts";
 import { readText } from "../../../knowledge/readers/shared/read-text.ts";
-import { parseExactJson } from "../../../lib/exact-json.ts";
-import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
+import { parseExactJson } from "../../../lib/json/exact-json.ts";
+import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 import { type FileRow, faultAt, MAX_ROW_CHARACTERS, TableFault } from "./table-job.ts";
 
 const SPACE = /[\s\ufeff]/;

@@ -1,7 +1,7 @@
 // The program of the process that reads tables that others sent: each job is a file.
 import { READ_LIMITS, type SourceFile, UnreadableFile } from "../../../knowledge/readers/reader.ts";
 import { openSourceFile } from "../../../knowledge/readers/shared/source-file.ts";
-import type { JsonObject, JsonValue } from "../../../lib/json.ts";
+import type { JsonObject, JsonValue } from "../../../lib/json/json.ts";
 import { serveJobs } from "../../../lib/worker/serve-jobs.ts";
 import { toColumnName } from "../columns.ts";
 import { csvRows } from "./csv-rows.ts";

@@ -1,5 +1,5 @@
 import type { DatasetColumn } from "../../../db/tables/datasets.ts";
-import type { JsonObject } from "../../../lib/json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 
 /** The formats of tables that can be imported, by their media types. */
 export const TABLE_TYPES = {

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { CellObject, WorkBook } from "@e965/xlsx";
 import type { SourceFile } from "../../../knowledge/readers/reader.ts";
-import type { JsonValue } from "../../../lib/json.ts";
+import type { JsonValue } from "../../../lib/json/json.ts";
 import { byHeading, headingsOf } from "./csv-rows.ts";
 import { type FileHeadings, type FileRow, TableFault } from "./table-job.ts";
 

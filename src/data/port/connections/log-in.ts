@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import { within } from "../../../lib/within.ts";
+import { within } from "../../../lib/time/within.ts";
 import type { Admission, Principal } from "../../principal.ts";
 import type { Control } from "../control.ts";
 import { type Engine, EngineRefusal, type EngineSession } from "../engine.ts";

@@ -2,8 +2,8 @@ import { randomBytes, X509Certificate } from "node:crypto";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { makeFolder } from "../../../lib/make-folder.ts";
-import { syncFolder } from "../../../lib/sync-folder.ts";
+import { makeFolder } from "../../../lib/folders/make-folder.ts";
+import { syncFolder } from "../../../lib/folders/sync-folder.ts";
 
 export interface CertificateFiles {
   /** The certificate and the rest of its chain, PEM. */

@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
 import { Client } from "pg";
-import { within } from "../../../lib/within.ts";
+import { within } from "../../../lib/time/within.ts";
 import { EngineRefusal, type OpenSession } from "../engine.ts";
 import { MessageScanner } from "../protocol/message-reader.ts";
 import type { BackendKey } from "./cancel-request.ts";

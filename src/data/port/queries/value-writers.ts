@@ -1,4 +1,4 @@
-import { defused } from "../../../lib/csv.ts";
+import { defused } from "../../../lib/text/csv.ts";
 import type { Output } from "./output.ts";
 import type { ValueKind } from "./result-columns.ts";
 

@@ -1,4 +1,4 @@
-import { atTurnEnd, type TurnWork } from "../../at-turn-end.ts";
+import { atTurnEnd, type TurnWork } from "../../time/at-turn-end.ts";
 import type { BunSocket, SocketOwner } from "./bun-socket.ts";
 
 /** Receives the response on a connection. */

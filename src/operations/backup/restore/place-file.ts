@@ -1,7 +1,7 @@
 import { open, rename } from "node:fs/promises";
 import { dirname } from "node:path";
-import { makeFolder } from "../../../lib/make-folder.ts";
-import { syncFolder } from "../../../lib/sync-folder.ts";
+import { makeFolder } from "../../../lib/folders/make-folder.ts";
+import { syncFolder } from "../../../lib/folders/sync-folder.ts";
 
 /** Writes a file atomically and syncs it, readable only for this user. A file from an earlier restore is replaced. */
 export async function placeFile(path: string, content: AsyncIterable<Buffer>): Promise<void> {

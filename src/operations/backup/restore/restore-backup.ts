@@ -11,7 +11,7 @@ import { markRestoredFolder } from "../../../knowledge/files/files-folder.ts";
 import { originalPath } from "../../../knowledge/files/originals.ts";
 import type { Log } from "../../../lib/log.ts";
 import { awaitProcessLock } from "../../../lib/process-lock/process-lock.ts";
-import { within } from "../../../lib/within.ts";
+import { within } from "../../../lib/time/within.ts";
 import { endRestoredRuns } from "../../../workflows/runs/end/end-restored-runs.ts";
 import type { ArchiveEntry } from "../archive/read-archive.ts";
 import { BackupError, ENTRY, type Manifest } from "../backup-format.ts";

@@ -1,9 +1,9 @@
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Settings } from "../../../config/settings.ts";
-import { makeFolder } from "../../../lib/make-folder.ts";
-import { StartRefusal } from "../../../lib/start-refusal.ts";
-import { syncFolder } from "../../../lib/sync-folder.ts";
+import { makeFolder } from "../../../lib/folders/make-folder.ts";
+import { StartRefusal } from "../../../lib/folders/start-refusal.ts";
+import { syncFolder } from "../../../lib/folders/sync-folder.ts";
 
 /** The name of the mark in DATA_DIR, which exists from before the first change of a restore until its end. */
 const MARK = "restore.unfinished";

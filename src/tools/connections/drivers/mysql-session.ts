@@ -2,7 +2,7 @@ import { checkServerIdentity, type TLSSocket } from "node:tls";
 import type { Connection } from "mysql2";
 import { normalHost } from "../../../lib/egress/pinned-socket.ts";
 import { failWith } from "../../../lib/fail-with.ts";
-import type { JsonValue } from "../../../lib/json.ts";
+import type { JsonValue } from "../../../lib/json/json.ts";
 import { fillPlaceholders } from "../../../lib/sql-gate/tokens/fill-placeholders.ts";
 import { untilAborted } from "../../../lib/until-aborted.ts";
 import type { QueryRows } from "../connection.ts";

@@ -1,4 +1,4 @@
-import type { JsonValue } from "../../../lib/json.ts";
+import type { JsonValue } from "../../../lib/json/json.ts";
 import { bytes, float, integer, json } from "./values.ts";
 
 /** What the driver knows of a column of a result. */

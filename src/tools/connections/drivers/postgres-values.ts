@@ -1,4 +1,4 @@
-import type { JsonValue } from "../../../lib/json.ts";
+import type { JsonValue } from "../../../lib/json/json.ts";
 import { float, integer, json } from "./values.ts";
 
 /** The types of PostgreSQL that JSON has a type for, by their fixed ids. */

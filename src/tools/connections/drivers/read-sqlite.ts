@@ -1,7 +1,7 @@
 // The program of the process that reads SQLite files: each job is a query, its results are the columns and the rows.
 import fs from "node:fs";
 import { createRequire } from "node:module";
-import type { JsonValue } from "../../../lib/json.ts";
+import type { JsonValue } from "../../../lib/json/json.ts";
 import type { SqlParameter } from "../../../lib/sql-gate/tokens/fill-placeholders.ts";
 import { serveJobs } from "../../../lib/worker/serve-jobs.ts";
 import { DriverFault, tooLarge } from "./session.ts";

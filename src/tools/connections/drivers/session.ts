@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../lib/json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import type { SqlParameter } from "../../../lib/sql-gate/tokens/fill-placeholders.ts";
 import type { QueryRows, SavedConnection } from "../connection.ts";
 

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import type { FileConnections } from "../../../knowledge/file-connections.ts";
-import type { JsonValue } from "../../../lib/json.ts";
+import type { JsonValue } from "../../../lib/json/json.ts";
 import { openWorkers, type Workers } from "../../../lib/worker/open-workers.ts";
 import { WorkFailure } from "../../../lib/worker/work-failure.ts";
 import type { QueryRows } from "../connection.ts";

@@ -1,5 +1,5 @@
-import type { JsonValue } from "../../../lib/json.ts";
-import { isDeeperThan } from "../../../lib/json-depth.ts";
+import type { JsonValue } from "../../../lib/json/json.ts";
+import { isDeeperThan } from "../../../lib/json/json-depth.ts";
 
 /** An integer: a number where JSON's readers keep it whole, otherwise text. */
 export function integer(text: string): JsonValue {

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json/json.ts";
 import { type CleanBudget, type CleanLimits, createCleanBudget, TooLarge } from "./clean-budget.ts";
 import { cleanText, cutText } from "./clean-text.ts";
 

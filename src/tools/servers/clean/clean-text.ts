@@ -1,4 +1,4 @@
-import { storableText } from "../../../lib/storable-text.ts";
+import { storableText } from "../../../lib/text/storable-text.ts";
 
 /** Escape sequences of terminals: those that end with a letter, those that carry a text, and short ones. */
 const ESCAPES =

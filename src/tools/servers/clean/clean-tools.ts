@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json.ts";
-import type { ListedTool } from "../tool-server-client.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json/json.ts";
+import type { ListedTool } from "../client/tool-server-client.ts";
 import type { CleanBudget } from "./clean-budget.ts";
 import { cleanInputSchema, isInputSchema, isReplaced } from "./clean-schema.ts";
 import { cleanText, cutText } from "./clean-text.ts";

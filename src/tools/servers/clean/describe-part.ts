@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json/json.ts";
 import { cleanLine } from "./clean-text.ts";
 
 const MAX_LABEL_LENGTH = 300;

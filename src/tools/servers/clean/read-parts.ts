@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json/json.ts";
 import { cutResult } from "../../run-tool.ts";
 import { cleanLine, cleanText } from "./clean-text.ts";
 import { describePart } from "./describe-part.ts";

@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json/json.ts";
 import type { ToolContent, ToolResult } from "../../tool.ts";
-import { ToolServerFailure } from "../tool-server-failure.ts";
+import { ToolServerFailure } from "../client/tool-server-failure.ts";
 import { describePart } from "./describe-part.ts";
 import { cleanStart, readParts } from "./read-parts.ts";
 

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from "../../../lib/json.ts";
-import { isJsonObject } from "../../../lib/json.ts";
+import type { JsonObject, JsonValue } from "../../../lib/json/json.ts";
+import { isJsonObject } from "../../../lib/json/json.ts";
 import type { Message } from "./json-rpc.ts";
 import { encodeHeaderValue } from "./parameter-headers.ts";
 

@@ -1,5 +1,5 @@
 import { EgressError, type EgressReason } from "../../../lib/egress/egress-error.ts";
-import { ToolServerFailure, type ToolServerReason } from "../tool-server-failure.ts";
+import { ToolServerFailure, type ToolServerReason } from "../client/tool-server-failure.ts";
 
 const UNREACHABLE =
   "The tool server is unreachable or closed the connection. Check that it runs and that its URL is right.";

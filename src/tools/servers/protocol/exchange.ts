@@ -1,6 +1,6 @@
 import type { Egress, EgressResponse } from "../../../lib/egress/egress.ts";
-import type { ToolServerLink } from "../tool-server-client.ts";
-import { ToolServerFailure } from "../tool-server-failure.ts";
+import type { ToolServerLink } from "../client/tool-server-client.ts";
+import { ToolServerFailure } from "../client/tool-server-failure.ts";
 import { type ClientInfo, type Dialect, type Spoken, writeMessage, writeReply } from "./dialect.ts";
 import { toToolServerFailure } from "./egress-failure.ts";
 import { broken, type Message, type Reply } from "./json-rpc.ts";

@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json.ts";
-import { isDeeperThan } from "../../../lib/json-depth.ts";
-import { ToolServerFailure } from "../tool-server-failure.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json/json.ts";
+import { isDeeperThan } from "../../../lib/json/json-depth.ts";
+import { ToolServerFailure } from "../client/tool-server-failure.ts";
 
 const MAX_DEPTH = 64;
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { untilAborted } from "../../../lib/until-aborted.ts";
-import type { ToolServerLink } from "../tool-server-client.ts";
-import { ToolServerFailure } from "../tool-server-failure.ts";
+import type { ToolServerLink } from "../client/tool-server-client.ts";
+import { ToolServerFailure } from "../client/tool-server-failure.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Asked } from "./exchange.ts";
 

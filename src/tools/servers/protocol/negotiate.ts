@@ -1,6 +1,6 @@
 import { cleanLine } from "../clean/clean-text.ts";
-import type { ToolServerLink } from "../tool-server-client.ts";
-import { ToolServerFailure } from "../tool-server-failure.ts";
+import type { ToolServerLink } from "../client/tool-server-client.ts";
+import { ToolServerFailure } from "../client/tool-server-failure.ts";
 import {
   type ClientInfo,
   type Dialect,

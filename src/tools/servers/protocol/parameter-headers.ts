@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json/json.ts";
 
 /** An argument that the schema of its tool marks by `x-mcp-header`. */
 export interface MarkedArgument {

@@ -1,9 +1,9 @@
 import type { EgressResponse } from "../../../lib/egress/egress.ts";
 import { EgressError } from "../../../lib/egress/egress-error.ts";
 import { SseReader } from "../../../lib/http/sse-reader.ts";
-import type { JsonValue } from "../../../lib/json.ts";
+import type { JsonValue } from "../../../lib/json/json.ts";
 import { cleanLine } from "../clean/clean-text.ts";
-import { ToolServerFailure } from "../tool-server-failure.ts";
+import { ToolServerFailure } from "../client/tool-server-failure.ts";
 import { toToolServerFailure } from "./egress-failure.ts";
 import { broken, parseJson, type Received, type Reply, readReceived } from "./json-rpc.ts";
 

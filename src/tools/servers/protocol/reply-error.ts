@@ -1,4 +1,4 @@
-import { hideAddresses } from "../../../lib/hide-addresses.ts";
+import { hideAddresses } from "../../../lib/text/hide-addresses.ts";
 import { cleanText } from "../clean/clean-text.ts";
 import type { ReplyError } from "./json-rpc.ts";
 

@@ -1,5 +1,5 @@
 import { closeSync, openSync, writeSync } from "node:fs";
-import { LineReader } from "../../../lib/line-reader.ts";
+import { LineReader } from "../../../lib/text/line-reader.ts";
 import { MAX_ROW_BYTES } from "../../rows/row.ts";
 import { ProgramFailure } from "../row-work.ts";
 

@@ -1,5 +1,5 @@
 import { Environment } from "@marcbachmann/cel-js";
-import type { JsonValue } from "../../../lib/json.ts";
+import type { JsonValue } from "../../../lib/json/json.ts";
 import { RowFault } from "../row-work.ts";
 import { fromCel, toCel } from "./cel-values.ts";
 import { type LinearPattern, linearPattern } from "./linear-pattern.ts";

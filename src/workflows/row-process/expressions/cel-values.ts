@@ -1,6 +1,6 @@
 import { Duration, UnsignedInt } from "@marcbachmann/cel-js/evaluator";
-import type { JsonObject, JsonValue } from "../../../lib/json.ts";
-import { isJsonObject } from "../../../lib/json.ts";
+import type { JsonObject, JsonValue } from "../../../lib/json/json.ts";
+import { isJsonObject } from "../../../lib/json/json.ts";
 import { RowFault, setField } from "../row-work.ts";
 
 const DEPTH_MAX = 100;

@@ -1,5 +1,5 @@
 import type { ParseResult } from "@marcbachmann/cel-js";
-import type { JsonValue } from "../../../lib/json.ts";
+import type { JsonValue } from "../../../lib/json/json.ts";
 import type { Row } from "../../rows/row.ts";
 import type { ExpressionScope } from "../row-process.ts";
 import { ProgramFailure, RowFault } from "../row-work.ts";

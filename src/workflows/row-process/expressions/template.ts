@@ -1,4 +1,4 @@
-import type { JsonValue } from "../../../lib/json.ts";
+import type { JsonValue } from "../../../lib/json/json.ts";
 import { ProgramFailure } from "../row-work.ts";
 import { compileExpression, type Expression, type Names } from "./expression.ts";
 

@@ -1,7 +1,7 @@
 import type { CsvError } from "csv-parse";
 import type { SourceFile } from "../../../knowledge/readers/reader.ts";
 import { isCsvError, readCsvRecords } from "../../../knowledge/readers/shared/csv-records.ts";
-import type { JsonObject } from "../../../lib/json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import { MAX_ROW_BYTES } from "../../rows/row.ts";
 import { ProgramFailure, RowFault, setField } from "../row-work.ts";
 import { type ColumnType, columnNames, columnType, typedValue } from "./cell-types.ts";

@@ -1,4 +1,4 @@
-import { rowLines } from "../../../knowledge/ingest/row-lines.ts";
+import { rowLines } from "../../../knowledge/ingest/chunks/row-lines.ts";
 import {
   type Block,
   type SourceFile,
@@ -6,7 +6,7 @@ import {
   UnreadableFile,
 } from "../../../knowledge/readers/reader.ts";
 import { findReader } from "../../../knowledge/readers/registry.ts";
-import { storableText } from "../../../lib/storable-text.ts";
+import { storableText } from "../../../lib/text/storable-text.ts";
 import type { FileRow } from "./file-rows.ts";
 
 /** A longer text comes in several rows: a row is bounded. */

@@ -1,7 +1,7 @@
 import type { SourceFile } from "../../../knowledge/readers/reader.ts";
 import { readText } from "../../../knowledge/readers/shared/read-text.ts";
-import { parseExactJson } from "../../../lib/exact-json.ts";
-import { isJsonObject, type JsonValue } from "../../../lib/json.ts";
+import { parseExactJson } from "../../../lib/json/exact-json.ts";
+import { isJsonObject, type JsonValue } from "../../../lib/json/json.ts";
 import { MAX_ROW_BYTES } from "../../rows/row.ts";
 import { ProgramFailure, RowFault } from "../row-work.ts";
 import type { FileRow } from "./file-rows.ts";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { CellObject, WorkBook } from "@e965/xlsx";
 import { PROTECTED, type SourceFile, UnreadableFile } from "../../../knowledge/readers/reader.ts";
-import type { JsonObject, JsonValue } from "../../../lib/json.ts";
+import type { JsonObject, JsonValue } from "../../../lib/json/json.ts";
 import { ProgramFailure, setField } from "../row-work.ts";
 import { columnNames } from "./cell-types.ts";
 import { COLUMNS_MAX, type FileRow, type FileSettings } from "./file-rows.ts";

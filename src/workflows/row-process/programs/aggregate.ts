@@ -1,12 +1,12 @@
 import { join } from "node:path";
-import type { JsonObject } from "../../../lib/json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import type { Row } from "../../rows/row.ts";
 import { LineFile } from "../disk/line-file.ts";
 import { appendNumbered, readNumbered } from "../disk/numbered-lines.ts";
 import type { RowWork } from "../row-program.ts";
 import { fieldOf, type InputLine, parseRow, setField } from "../row-work.ts";
-import { keyOf } from "./keys.ts";
-import { createMeasure, type Measure, type ValueSettings } from "./measures.ts";
+import { keyOf } from "../values/keys.ts";
+import { createMeasure, type Measure, type ValueSettings } from "../values/measures.ts";
 
 /** Bytes of all groups, as far as they are known. */
 const GROUPS_MAX_BYTES = 96 * 1024 * 1024;

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../lib/json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import { compileExpression } from "../expressions/expression.ts";
 import { compileText } from "../expressions/template.ts";
 import type { Expression } from "../row-process.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { RowWork } from "../row-program.ts";
 import { parseRow } from "../row-work.ts";
-import { keyOf } from "./keys.ts";
+import { keyOf } from "../values/keys.ts";
 
 /** A longer key is remembered by its hash. */
 const KEY_MAX_CHARACTERS = 22;

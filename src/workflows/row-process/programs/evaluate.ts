@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../../../lib/json.ts";
+import type { JsonObject, JsonValue } from "../../../lib/json/json.ts";
 import { CelObject } from "../expressions/cel-values.ts";
 import { compileExpression, type Names, namesOf } from "../expressions/expression.ts";
 import { compileText } from "../expressions/template.ts";

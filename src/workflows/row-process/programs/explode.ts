@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../../../lib/json.ts";
+import type { JsonObject, JsonValue } from "../../../lib/json/json.ts";
 import type { RowWork } from "../row-program.ts";
 import { fieldOf, parseRow, RowFault, setField } from "../row-work.ts";
 

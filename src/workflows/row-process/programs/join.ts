@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { JsonObject } from "../../../lib/json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import type { Row } from "../../rows/row.ts";
 import { LineFile } from "../disk/line-file.ts";
 import { LineStore } from "../disk/line-store.ts";
@@ -13,8 +13,8 @@ import {
   type SentInput,
   setField,
 } from "../row-work.ts";
-import { keyOf } from "./keys.ts";
-import { mergingRows } from "./merge-rows.ts";
+import { keyOf } from "../values/keys.ts";
+import { mergingRows } from "../values/merge-rows.ts";
 
 interface JoinSettings {
   readonly with: string;

@@ -1,6 +1,6 @@
-import { parseExactJson } from "../../../lib/exact-json.ts";
-import { isJsonObject, type JsonObject, type JsonValue, memberAt } from "../../../lib/json.ts";
-import { isDeeperThan } from "../../../lib/json-depth.ts";
+import { parseExactJson } from "../../../lib/json/exact-json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, memberAt } from "../../../lib/json/json.ts";
+import { isDeeperThan } from "../../../lib/json/json-depth.ts";
 import { MAX_ROW_BYTES } from "../../rows/row.ts";
 import type { ParseAsked } from "../row-process.ts";
 import type { RowWork } from "../row-program.ts";

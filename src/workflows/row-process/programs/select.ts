@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../lib/json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import type { RowWork } from "../row-program.ts";
 import { fieldOf, parseRow, setField } from "../row-work.ts";
 

@@ -1,10 +1,10 @@
 import { createReadStream } from "node:fs";
 import { join } from "node:path";
-import type { JsonValue } from "../../../lib/json.ts";
+import type { JsonValue } from "../../../lib/json/json.ts";
 import { LineFile, readLineFile } from "../disk/line-file.ts";
 import type { RowWork } from "../row-program.ts";
 import { fieldOf, parseRow } from "../row-work.ts";
-import { compareValues } from "./keys.ts";
+import { compareValues } from "../values/keys.ts";
 
 /** UTF-16 units of rows that are sorted in memory; more are sorted in pieces on disk. */
 const MEMORY_CHARACTERS = 40 * 1024 * 1024;

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../../../lib/json.ts";
+import type { JsonObject, JsonValue } from "../../../lib/json/json.ts";
 import type { RowWork } from "../row-program.ts";
 import { setField } from "../row-work.ts";
 import { prepareWithColumns } from "../sql/check-select.ts";

@@ -1,6 +1,6 @@
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import type { JsonObject } from "../../../lib/json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import { linearPattern } from "../expressions/linear-pattern.ts";
 import type { RowWork } from "../row-program.ts";
 import { ProgramFailure, parseRow, RowFault } from "../row-work.ts";

@@ -1,5 +1,5 @@
 import type { Database, Statement } from "node-sqlite3-wasm";
-import type { JsonValue } from "../../../lib/json.ts";
+import type { JsonValue } from "../../../lib/json/json.ts";
 import { fieldOf, type InputLine, ProgramFailure, parseRow } from "../row-work.ts";
 import { quoted } from "./sql-database.ts";
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../lib/json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import type { RowChunk } from "../../rows/row.ts";
 import type { WorkflowStore } from "../../workflow-store.ts";
 import type { DiscardReason, RunTrigger } from "../run.ts";

@@ -1,4 +1,4 @@
-import type { Caller } from "../../../core/caller.ts";
+import type { Caller } from "../../../core/callers/caller.ts";
 import type { workflows } from "../../../db/tables/workflows.ts";
 import { mayUse } from "../../../knowledge/rights.ts";
 

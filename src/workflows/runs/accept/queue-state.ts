@@ -6,7 +6,7 @@ import {
   workflowRows,
   workflowRuns,
 } from "../../../db/tables/workflows.ts";
-import type { JsonObject } from "../../../lib/json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import { MAIN, TRIGGER_STEP } from "../../rows/row-store.ts";
 import { utcDay } from "../run-id.ts";
 import type { RunRequest } from "./acceptance.ts";

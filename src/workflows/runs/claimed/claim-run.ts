@@ -7,7 +7,7 @@ import {
   workflows,
   workflowVersions,
 } from "../../../db/tables/workflows.ts";
-import type { JsonObject } from "../../../lib/json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import type { ClaimedRun, RunTrigger } from "../run.ts";
 
 /** A run that a worker begins, with its version of the definition as it was stored. */

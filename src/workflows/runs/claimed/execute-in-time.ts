@@ -1,6 +1,6 @@
-import type { Clock } from "../../../lib/clock.ts";
-import { watchTime } from "../../../lib/watch-time.ts";
-import { within } from "../../../lib/within.ts";
+import type { Clock } from "../../../lib/time/clock.ts";
+import { watchTime } from "../../../lib/time/watch-time.ts";
+import { within } from "../../../lib/time/within.ts";
 import type { WorkContext } from "../../../queue/topic.ts";
 import { type ClaimedRun, type ExecuteRun, type RunEnd, StepFailure } from "../run.ts";
 

@@ -1,4 +1,4 @@
-import type { Caller } from "../../../core/caller.ts";
+import type { Caller } from "../../../core/callers/caller.ts";
 import { ServiceError } from "../../../core/service-error.ts";
 import type { Dataset, Datasets } from "../../../data/datasets/datasets.ts";
 

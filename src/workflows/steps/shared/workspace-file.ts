@@ -11,8 +11,8 @@ import {
 import { basename, dirname, join } from "node:path";
 import type { FileConnections } from "../../../knowledge/file-connections.ts";
 import { isBelow, isProtected, WORKSPACE } from "../../../knowledge/file-connections.ts";
+import { syncFolder } from "../../../lib/folders/sync-folder.ts";
 import { randomBase62 } from "../../../lib/id.ts";
-import { syncFolder } from "../../../lib/sync-folder.ts";
 import { StepFailure } from "../../runs/run.ts";
 
 const PATH_MAX_BYTES = 1_000;

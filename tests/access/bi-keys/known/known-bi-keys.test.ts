@@ -23,7 +23,7 @@ import {
   addUser,
   openUserAccess,
   type TestUserAccess,
-} from "../../../support/stages/user-access.ts";
+} from "../../../support/stages/access/user-access.ts";
 
 const log = createLog("silent");
 let here: TestUserAccess;

@@ -12,8 +12,8 @@ import { apiKeys, deletedApiKeys } from "../../../../src/db/tables/api-keys.ts";
 import { changeCounters } from "../../../../src/db/tables/change-counters.ts";
 import { users } from "../../../../src/db/tables/users.ts";
 import { createLog } from "../../../../src/lib/log.ts";
-import { openTestDatabase } from "../../../support/servers/test-database.ts";
-import { hashApiKey } from "../../../support/stages/test-keys.ts";
+import { openTestDatabase } from "../../../support/servers/databases/test-database.ts";
+import { hashApiKey } from "../../../support/stages/access/test-keys.ts";
 
 const log = createLog("silent");
 const ownerId = "usr_1";

@@ -6,7 +6,7 @@ import { query } from "../../../../src/data/port/protocol/frontend-messages.ts";
 import { MessageReader } from "../../../../src/data/port/protocol/message-reader.ts";
 import type { Principal } from "../../../../src/data/principal.ts";
 import type { ViewColumn } from "../../../../src/data/views/data-view.ts";
-import { emptyArchive } from "../../../support/servers/prepared-database.ts";
+import { emptyArchive } from "../../../support/servers/databases/prepared-database.ts";
 
 export const principal = (id: string, given: Partial<Principal> = {}): Principal => ({
   id,

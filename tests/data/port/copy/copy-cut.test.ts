@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { openCopyEngine } from "../../../../src/data/port/copy/copy-engine.ts";
-import { emptyArchive } from "../../../support/servers/prepared-database.ts";
+import { emptyArchive } from "../../../support/servers/databases/prepared-database.ts";
 import { CopyClient, numbersView, openFilledEngine, principal } from "./copy-client.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "copy-"));

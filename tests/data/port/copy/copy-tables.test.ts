@@ -5,7 +5,7 @@ import {
   openCopyDatabase,
 } from "../../../../src/data/port/copy/copy-database.ts";
 import { createCopyTables } from "../../../../src/data/port/copy/copy-tables.ts";
-import { emptyArchive } from "../../../support/servers/prepared-database.ts";
+import { emptyArchive } from "../../../support/servers/databases/prepared-database.ts";
 import { numbersView } from "./copy-client.ts";
 
 let database: CopyDatabase;

@@ -14,8 +14,8 @@ import {
   EXCLUDED_FUNCTIONS,
 } from "../../../../src/lib/sql-gate/postgres/function-lists.ts";
 import { createRandom } from "../../../support/faults/random.ts";
-import { databaseServerUrl } from "../../../support/servers/database-server.ts";
-import { createDatabase } from "../../../support/servers/test-database.ts";
+import { databaseServerUrl } from "../../../support/servers/databases/database-server.ts";
+import { createDatabase } from "../../../support/servers/databases/test-database.ts";
 import { BI_CLIENT_QUERIES } from "../../../support/sql/bi-client-queries.ts";
 import { mutateStatement, POSTGRES_NAMES } from "../../../support/sql/mutate-statement.ts";
 import { PORT_PASSES, PORT_REFUSED, PORT_TABLES } from "../../../support/sql/port-statements.ts";

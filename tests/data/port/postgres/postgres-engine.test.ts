@@ -8,11 +8,11 @@ import {
   canMakeCertificates,
   makeCertificate,
 } from "../../../support/processes/make-certificate.ts";
-import { databaseServerUrl } from "../../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../../support/servers/databases/database-server.ts";
 import {
   type PostgresCluster,
   startPostgresCluster,
-} from "../../../support/servers/postgres-cluster.ts";
+} from "../../../support/servers/databases/postgres-cluster.ts";
 import {
   createDataDatabase,
   type DataDatabase,

@@ -1,8 +1,11 @@
 import pg from "pg";
 import { afterEach, describe, expect, it } from "vitest";
 import { takePlace } from "../../../../src/data/port/postgres/session-places.ts";
-import { databaseServerUrl } from "../../../support/servers/database-server.ts";
-import { createDatabase, type OwnDatabase } from "../../../support/servers/test-database.ts";
+import { databaseServerUrl } from "../../../support/servers/databases/database-server.ts";
+import {
+  createDatabase,
+  type OwnDatabase,
+} from "../../../support/servers/databases/test-database.ts";
 
 describe.skipIf(databaseServerUrl === undefined)("places of readers on a server", () => {
   let own: OwnDatabase | undefined;

@@ -5,7 +5,7 @@ import { message, text } from "../../../../src/data/port/protocol/fields.ts";
 import { parse, query, sync } from "../../../../src/data/port/protocol/frontend-messages.ts";
 import { createStatementReader } from "../../../../src/data/port/queries/read-statement.ts";
 import { PRINCIPAL, readRequest, textOf } from "../../../support/data/read-stage.ts";
-import { databaseServerUrl } from "../../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../../support/servers/databases/database-server.ts";
 import { createDataDatabase, type DataDatabase, untilActive } from "../session/data-database.ts";
 import { passAll, refuseSome } from "../session/fake-gates.ts";
 import { HandClock } from "../session/hand-clock.ts";

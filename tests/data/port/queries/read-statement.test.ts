@@ -4,8 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RUN_LIMITS } from "../../../../src/data/port/queries/run-limits.ts";
 import type { ReadRequest } from "../../../../src/data/process/process-messages.ts";
 import { openReadStage, PRINCIPAL, readRequest, textOf } from "../../../support/data/read-stage.ts";
-import { databaseServerUrl } from "../../../support/servers/database-server.ts";
-import { createDatabase, type OwnDatabase } from "../../../support/servers/test-database.ts";
+import { databaseServerUrl } from "../../../support/servers/databases/database-server.ts";
+import {
+  createDatabase,
+  type OwnDatabase,
+} from "../../../support/servers/databases/test-database.ts";
 
 describe.skipIf(databaseServerUrl === undefined)("a read in the data process", () => {
   let database: OwnDatabase;

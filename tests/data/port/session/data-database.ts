@@ -1,6 +1,6 @@
 import { Client } from "pg";
 import { expect } from "vitest";
-import { createDatabase } from "../../../support/servers/test-database.ts";
+import { createDatabase } from "../../../support/servers/databases/test-database.ts";
 
 export interface DataDatabase {
   /** As the role that reads. */

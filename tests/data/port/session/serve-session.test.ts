@@ -10,7 +10,7 @@ import {
   sync,
   terminate,
 } from "../../../../src/data/port/protocol/frontend-messages.ts";
-import { databaseServerUrl } from "../../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../../support/servers/databases/database-server.ts";
 import { createDataDatabase, type DataDatabase, untilActive } from "./data-database.ts";
 import { refuseSome } from "./fake-gates.ts";
 import { errorOf, flush, openRawClient, type RawClient } from "./raw-client.ts";

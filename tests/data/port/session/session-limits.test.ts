@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { openPostgresEngine } from "../../../../src/data/port/postgres/postgres-engine.ts";
 import { parse, query } from "../../../../src/data/port/protocol/frontend-messages.ts";
-import { databaseServerUrl } from "../../../support/servers/database-server.ts";
+import { databaseServerUrl } from "../../../support/servers/databases/database-server.ts";
 import { createDataDatabase, type DataDatabase, untilActive } from "./data-database.ts";
 import { passAll } from "./fake-gates.ts";
 import { HandClock } from "./hand-clock.ts";

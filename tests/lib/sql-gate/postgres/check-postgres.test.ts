@@ -14,8 +14,11 @@ import {
 import { parsePostgres } from "../../../../src/lib/sql-gate/postgres/parse-postgres.ts";
 import { TOOL_POLICY } from "../../../../src/tools/connections/check-statement.ts";
 import { createRandom } from "../../../support/faults/random.ts";
-import { databaseServerUrl } from "../../../support/servers/database-server.ts";
-import { createDatabase, openEmbeddedInMemory } from "../../../support/servers/test-database.ts";
+import { databaseServerUrl } from "../../../support/servers/databases/database-server.ts";
+import {
+  createDatabase,
+  openEmbeddedInMemory,
+} from "../../../support/servers/databases/test-database.ts";
 import { mutateStatement, POSTGRES_NAMES } from "../../../support/sql/mutate-statement.ts";
 import {
   POSTGRES_READS,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject, JsonValue } from "../../../../src/lib/json.ts";
+import type { JsonObject, JsonValue } from "../../../../src/lib/json/json.ts";
 import { checkArguments } from "../../../../src/tools/check-arguments.ts";
 import { cleanInputSchema } from "../../../../src/tools/servers/clean/clean-schema.ts";
 import type { Tool } from "../../../../src/tools/tool.ts";

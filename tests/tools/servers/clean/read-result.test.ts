@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { JsonObject } from "../../../../src/lib/json.ts";
+import type { JsonObject } from "../../../../src/lib/json/json.ts";
 import { readResult as readAnyResult } from "../../../../src/tools/servers/clean/read-result.ts";
 
 const contentOf = (result: JsonObject, maxBytes = 65_536) =>

@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../../../lib/json.ts";
+import { isJsonObject } from "../../../../lib/json/json.ts";
 
 /** The beginning of arguments in the form that the model was asked for. */
 const OPENING = /^\s*\{\s*"input"\s*:\s*"/;

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../../lib/json.ts";
+import type { JsonObject } from "../../../../lib/json/json.ts";
 import type { ResponsesForm } from "../responses-form.ts";
 import { sealThought, type Thought } from "./reasoning-seal.ts";
 

@@ -1,5 +1,5 @@
-import type { DeltaEvent } from "../../../../core/chat-event.ts";
-import type { JsonObject } from "../../../../lib/json.ts";
+import type { DeltaEvent } from "../../../../core/chat/chat-event.ts";
+import type { JsonObject } from "../../../../lib/json/json.ts";
 
 /** Writes the numbered events of one stream. */
 export class EventFrames {

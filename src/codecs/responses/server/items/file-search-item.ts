@@ -1,5 +1,5 @@
-import type { FoundPassage, SearchEvent } from "../../../../core/chat-event.ts";
-import type { JsonObject } from "../../../../lib/json.ts";
+import type { FoundPassage, SearchEvent } from "../../../../core/chat/chat-event.ts";
+import type { JsonObject } from "../../../../lib/json/json.ts";
 import { itemId } from "./encode-items.ts";
 import { type ItemPlace, itemAdded } from "./stream-item.ts";
 

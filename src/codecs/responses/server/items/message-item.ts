@@ -1,5 +1,5 @@
-import type { DeltaEvent, FoundPassage } from "../../../../core/chat-event.ts";
-import type { JsonObject } from "../../../../lib/json.ts";
+import type { DeltaEvent, FoundPassage } from "../../../../core/chat/chat-event.ts";
+import type { JsonObject } from "../../../../lib/json/json.ts";
 import { encodeMessage, encodeRefusalPart, encodeTextPart, itemId } from "./encode-items.ts";
 import { encodeLogprobs } from "./encode-logprobs.ts";
 import { DeltaFrames } from "./event-frames.ts";

@@ -1,5 +1,5 @@
-import type { DeltaEvent, SignatureEvent } from "../../../../core/chat-event.ts";
-import type { JsonObject } from "../../../../lib/json.ts";
+import type { DeltaEvent, SignatureEvent } from "../../../../core/chat/chat-event.ts";
+import type { JsonObject } from "../../../../lib/json/json.ts";
 import type { ResponsesForm } from "../responses-form.ts";
 import { encodeReasoning, encodeSummary, itemId } from "./encode-items.ts";
 import { DeltaFrames } from "./event-frames.ts";

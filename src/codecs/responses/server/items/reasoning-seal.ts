@@ -1,6 +1,6 @@
-import { markSeal, openSeal } from "../../../../core/seal.ts";
-import { decodeBase64Text, encodeBase64Text } from "../../../../lib/base64-text.ts";
-import { isJsonObject, type JsonValue } from "../../../../lib/json.ts";
+import { markSeal, openSeal } from "../../../../core/chat/seal.ts";
+import { isJsonObject, type JsonValue } from "../../../../lib/json/json.ts";
+import { decodeBase64Text, encodeBase64Text } from "../../../../lib/text/base64-text.ts";
 
 /** Reasoning, and the data its vendor wants replayed with it. */
 export interface Thought {

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../../lib/json.ts";
+import type { JsonObject } from "../../../../lib/json/json.ts";
 import type { ItemStatus } from "./encode-items.ts";
 import type { EventFrames } from "./event-frames.ts";
 

@@ -1,0 +1,44 @@
+import type { NewWorkflow, StepKinds, Workflow } from "../../../api/queries/workflows.ts";
+import type { IssuedWebhook } from "../triggers/webhook-dialog.tsx";
+import type { Panel } from "./panel.ts";
+import type { Draft } from "./use-draft.ts";
+
+/** What the parts of the editor take. */
+
+export interface SavedWorkflow {
+  readonly workflow: Workflow;
+  /** That the draft was made from. */
+  readonly version: number;
+  /** Somebody changed it meanwhile. */
+  readonly isOutdated: boolean;
+}
+
+export interface Saving {
+  readonly draft: Draft;
+  readonly saved: SavedWorkflow | undefined;
+  /** Of a workflow that is not saved yet. */
+  readonly create?: (body: NewWorkflow) => Promise<Workflow>;
+  readonly onSaved: (workflow: Workflow) => void;
+}
+
+export interface WorkflowEditorProps extends Pick<Saving, "create" | "onSaved"> {
+  readonly draft: Draft;
+  /** Undefined for a workflow that is not saved yet. */
+  readonly saved: SavedWorkflow | undefined;
+  readonly readOnlyReason: string | undefined;
+  readonly onIssued: (issued: IssuedWebhook) => void;
+  readonly onGone: () => void;
+}
+
+/** What every view of a draft and every panel gets. */
+export interface ViewProps {
+  readonly draft: Draft;
+  /** Undefined while they are loading. */
+  readonly kinds: StepKinds | undefined;
+  readonly readOnlyReason: string | undefined;
+  readonly panel: Panel;
+  /** Opens a panel by its name; the empty name closes it. */
+  readonly onOpen: (name: string) => void;
+  /** Asks for a step behind the one at this place. */
+  readonly onAdd: (after: number) => void;
+}
