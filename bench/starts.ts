@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { BUN_SETTINGS } from "../scripts/task/bun-settings.mjs";
-import { bundleProgram } from "../scripts/task/bundle-program.mjs";
+import { bundleProgram } from "../scripts/bundle-program.mjs";
 import { startPostgresCluster } from "../tests/support/servers/databases/postgres-cluster.ts";
 import { atMost, type Goal, printGoals } from "./comparison/goals.ts";
 import { median } from "./comparison/report.ts";

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { bundleProgram } from "../../../scripts/task/bundle-program.mjs";
+import { bundleProgram } from "../../../scripts/bundle-program.mjs";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 /** What a program is started with, so that nothing is spent on optimising WebAssembly that runs for a moment. */
