@@ -1,5 +1,5 @@
-import { BUN_SETTINGS } from "./bun-settings.mjs";
 import { bundleProgram } from "../bundle-program.mjs";
+import { BUN_SETTINGS } from "./bun-settings.mjs";
 import { loadEnvironmentFile } from "./load-environment-file.mjs";
 import { onStop } from "./on-stop.mjs";
 import { printRuntime, runtime, script, stopWithParent } from "./runtime.mjs";
