@@ -67,10 +67,11 @@ async function bundleSource(program) {
       {
         name: "files beside their source",
         setup: ({ onLoad }) =>
-          onLoad({ filter: /[\\/](src|scripts|support)[\\/].*\.ts$/ }, async ({ path }) => {
+          onLoad({ filter: /[\\/](src|scripts|support)[\\/].*\.(ts|mjs)$/ }, async ({ path }) => {
             const source = await readFile(path, "utf8");
             const url = JSON.stringify(pathToFileURL(path).href);
-            return { contents: source.replaceAll(/import\.meta\.url/g, url), loader: "ts" };
+            const loader = path.endsWith(".ts") ? "ts" : "js";
+            return { contents: source.replaceAll(/import\.meta\.url/g, url), loader };
           }),
       },
     ],
