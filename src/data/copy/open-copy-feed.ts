@@ -117,8 +117,9 @@ export function openCopyFeed(parts: CopyFeedParts): CopyFeed {
       const since = clock.now();
       const isNew = () => (times.oldest(views) ?? Number.NEGATIVE_INFINITY) >= since;
       await within(times.until(isNew, beginNext()), FIRST_COPY_MS, beingMade);
-      if (!isNew()) throw beingMade();
-      return times.oldest(views) ?? since;
+      const time = times.oldest(views);
+      if (time === undefined || time < since) throw beingMade();
+      return time;
     },
     async firstCopy() {
       usedAt = clock.now();
