@@ -1,5 +1,6 @@
 import { defineConfig } from "vitest/config";
 import { SHORT_LIVED, SHORT_LIVED_ON_NODE } from "./tests/support/processes/bundled-program.ts";
+import { startBundledPrograms } from "./tests/support/processes/start-bundled-programs.ts";
 import SlowFirst from "./tests/support/slow-first.ts";
 
 /**
@@ -72,6 +73,9 @@ const onBun = process.versions["bun"] !== undefined;
 // biome-ignore lint/style/noProcessEnv: the processes of the tests inherit it, and Bun reads it when they start
 if (onBun) Object.assign(process.env, SHORT_LIVED);
 
+// Bun loads sources quickly by itself.
+const plugins = onBun ? [] : [await startBundledPrograms()];
+
 const shared = {
   pool: "forks" as const,
   execArgv: onBun ? [] : SHORT_LIVED_ON_NODE,
@@ -91,9 +95,11 @@ export default defineConfig({
     reporters: ["default", "./tests/support/slowest-files.ts", "./tests/support/failed-files.ts"],
     projects: [
       {
+        plugins,
         test: { ...shared, name: "pure", include: PURE, isolate: false },
       },
       {
+        plugins,
         test: {
           ...shared,
           name: "system",
@@ -104,6 +110,7 @@ export default defineConfig({
         },
       },
       {
+        plugins,
         test: {
           ...shared,
           name: "console",

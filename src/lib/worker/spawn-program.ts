@@ -31,7 +31,7 @@ export function spawnProgram(
   const heapMb = Math.floor(heapBytes / MIB);
   const flags =
     process.versions["bun"] === undefined
-      ? [`--max-old-space-size=${heapMb}`, "--import", typescriptLoader()]
+      ? [`--max-old-space-size=${heapMb}`, ...loaderOf(program)]
       : ["--no-env-file"];
   const child = spawn(process.execPath, [...flags, program], {
     // The process must not see the server's secrets.
@@ -45,8 +45,10 @@ export function spawnProgram(
   return child;
 }
 
-function typescriptLoader(): string {
-  return pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
+/** Where the server was made one program, so were those that it starts. */
+function loaderOf(program: string): readonly string[] {
+  if (!program.endsWith(".ts")) return [];
+  return ["--import", pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href];
 }
 
 /** When the machine runs out of memory, the system ends this process instead of the server. */

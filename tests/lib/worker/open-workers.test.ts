@@ -10,10 +10,12 @@ import {
 } from "../../../src/lib/worker/open-workers.ts";
 import { WorkFailure } from "../../../src/lib/worker/work-failure.ts";
 import { collectGarbage } from "../../support/collect-garbage.ts";
+import { pathOf } from "../../support/processes/bundled-program.ts";
 import { spawnProgram } from "../../support/processes/spawn-program.ts";
 import type { TestJob } from "../../support/programs/do-jobs.ts";
 
-const program = fileURLToPath(new URL("../../support/programs/do-jobs.ts", import.meta.url));
+const source = fileURLToPath(new URL("../../support/programs/do-jobs.ts", import.meta.url));
+const program = await pathOf("tests/support/programs/do-jobs.ts");
 const MIB = 1024 * 1024;
 const LIMITS = { timeMs: 60_000, outputBytes: 1_000 * MIB };
 
@@ -68,6 +70,10 @@ describe("jobs", () => {
   test("results come in their order", async () => {
     const results = await all<{ index: number }>(start(), { kind: "count", to: 1_000 });
     expect(results.map(({ index }) => index)).toEqual(Array.from({ length: 1_000 }, (_, at) => at));
+  });
+
+  test("a program that is TypeScript runs on both runtimes", async () => {
+    expect(await pidOf(start({ program: source }))).toBeGreaterThan(0);
   });
 
   test("a process does one job after another, and sees no secrets of the server", async () => {

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { bundleProgram } from "../../../scripts/bundle-program.mjs";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
+const onBun = process.versions["bun"] !== undefined;
 /** What a program is started with, so that nothing is spent on optimising WebAssembly that runs for a moment. */
 export const SHORT_LIVED = { BUN_JSC_useOMGJIT: "0" };
 /** For the same reason: V8 would spend seconds of processor time on the embedded database, and optimise code too early. */
@@ -18,10 +19,16 @@ let last: Promise<unknown> = Promise.resolve();
  * @param program from the root of the project, such as `src/main.ts`.
  */
 export async function commandOf(program: string): Promise<readonly string[]> {
-  if (process.versions["bun"] !== undefined) {
-    // The command may be run in another folder.
-    return [process.execPath, "--no-env-file", resolve(ROOT, program)];
-  }
+  const path = await pathOf(program);
+  if (onBun) return [process.execPath, "--no-env-file", path];
+  const quiet = "--disable-warning=ExperimentalWarning";
+  return [process.execPath, ...SHORT_LIVED_ON_NODE, quiet, path];
+}
+
+/** The file that the runtime is given for a program. */
+export async function pathOf(program: string): Promise<string> {
+  // The command may be run in another folder.
+  if (onBun) return resolve(ROOT, program);
   let bundle = bundles.get(program);
   if (bundle === undefined) {
     // One after another: the end of a build stops the bundler for all.
@@ -29,6 +36,5 @@ export async function commandOf(program: string): Promise<readonly string[]> {
     last = bundle.catch(() => undefined);
     bundles.set(program, bundle);
   }
-  const quiet = "--disable-warning=ExperimentalWarning";
-  return [process.execPath, ...SHORT_LIVED_ON_NODE, quiet, await bundle];
+  return bundle;
 }
