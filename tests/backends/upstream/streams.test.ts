@@ -88,7 +88,12 @@ describe.each(ENGINES)("A stream that fails ($name)", (engine) => {
   it.each(["{not json", "<html>", "null", "[]", '"x"'])(
     "S09 garbage in the stream (%s): one error event, the socket closed",
     async (line) => {
-      simulator.script({ text: TEXT, tokensPerSecond: 100, inject: { at: 4, line } });
+      simulator.script({
+        text: TEXT,
+        repeat: 1_000,
+        tokensPerSecond: 100,
+        inject: { at: 4, line },
+      });
       const events = await collect(chat());
       expect(lastError(events).code).toBe("upstream_error");
       expect(TEXT.startsWith(textOf(events))).toBe(true);
