@@ -87,6 +87,7 @@ function toModel(
     tools: able?.includes("tools") ?? shown?.template.includes(".Tools") ?? true,
     vision: able?.includes("vision") ?? false,
     documents: false,
+    structuredOutputs: true,
     audio: false,
     thinking: able?.includes("thinking") ?? true,
   };

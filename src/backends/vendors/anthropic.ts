@@ -104,7 +104,7 @@ export function createAnthropic({ upstream: given, models, forward, memory }: Cl
   return {
     name: NAME,
     chat: chat.run,
-    listModels: async () => cloudModels(NAME, models),
+    listModels: async () => cloudModels(NAME, { models, forward }),
     isReachable: async (signal) =>
       (await askStatus(upstream, { path: "/v1/models?limit=1", signal })) !== undefined,
     countsMedia: true,

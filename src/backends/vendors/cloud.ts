@@ -15,12 +15,16 @@ export interface CloudSetup {
 }
 
 /** Lists the chat models that the settings name for a cloud. */
-export function cloudModels(cloud: Cloud, names: readonly string[]): readonly Model[] {
-  return [...new Set(names)].filter(isChatModelName).map((id) => ({
+export function cloudModels(
+  cloud: Cloud,
+  { models, forward }: Pick<CloudSetup, "models" | "forward">,
+): readonly Model[] {
+  return [...new Set(models)].filter(isChatModelName).map((id) => ({
     id,
     backend: cloud,
     created: 0,
     ownedBy: cloud,
+    structuredOutputs: forward.includes("response_format"),
     ...traitsOf(cloud, id),
   }));
 }

@@ -97,7 +97,7 @@ export function createCompatible(
   return {
     name: NAME,
     chat: chat.run,
-    listModels: async () => cloudModels(NAME, models),
+    listModels: async () => cloudModels(NAME, { models, forward }),
     isReachable: async (signal) =>
       (await askStatus(upstream, { path: "/models", signal })) !== undefined,
   };

@@ -79,7 +79,7 @@ export function createGoogle({ upstream, models, forward, memory }: CloudSetup):
   return {
     name: NAME,
     chat: chat.run,
-    listModels: async () => cloudModels(NAME, models),
+    listModels: async () => cloudModels(NAME, { models, forward }),
     isReachable: async (signal) =>
       (await askStatus(upstream, { path: "/models?pageSize=1", signal })) !== undefined,
     countsMedia: true,

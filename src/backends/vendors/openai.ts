@@ -76,7 +76,7 @@ export function createOpenai({ upstream, models, forward, memory }: CloudSetup):
   return {
     name: NAME,
     chat: (request, model, options) => chats[model.api ?? "chat"].run(request, model, options),
-    listModels: async () => cloudModels(NAME, models),
+    listModels: async () => cloudModels(NAME, { models, forward }),
     leastOutputTokens: ({ api }) => (api === "responses" ? LEAST_OUTPUT_TOKENS : 1),
     isReachable: async (signal) =>
       (await askStatus(upstream, { path: "/models", signal })) !== undefined,

@@ -99,6 +99,7 @@ function toModel(card: z.output<typeof modelCards>["data"][number]): Model {
     tools: true,
     vision: true,
     documents: false,
+    structuredOutputs: true,
     audio: true,
     thinking: true,
   };

@@ -86,7 +86,8 @@ export function modelCard(model: Model): ModelCard {
  * Clients of the messages format expect every name, so abilities that the gateway does not offer are listed as
  * unsupported.
  */
-function capabilitiesOf({ tools, vision, documents, audio, thinking }: Model): JsonObject {
+function capabilitiesOf(model: Model): JsonObject {
+  const { tools, vision, documents, audio, thinking, structuredOutputs = false } = model;
   return {
     tools: is(tools),
     image_input: is(vision),
@@ -119,7 +120,7 @@ function capabilitiesOf({ tools, vision, documents, audio, thinking }: Model): J
       compact_20260112: null,
     },
     server_tools: { supported: false, code_execution: is(false), web_search: is(false) },
-    structured_outputs: is(false),
+    structured_outputs: is(structuredOutputs),
   };
 }
 

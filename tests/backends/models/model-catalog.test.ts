@@ -101,6 +101,18 @@ describe("4.2 model resolution", () => {
     expect(others.map(({ isSimulated }) => isSimulated)).toEqual([undefined, undefined]);
   });
 
+  it("a cloud's models are told the form of an answer only where that is forwarded", async () => {
+    const cloud = { ANTHROPIC_API_KEY: "key", ANTHROPIC_MODELS: "claude-x" };
+    const told = async (settings: Record<string, string>) =>
+      (await catalog({ LLM_BACKEND: "vllm", ...cloud, ...settings }).list()).map(
+        ({ id, structuredOutputs }) => [id, structuredOutputs],
+      );
+    expect(await told({})).toContainEqual(["sim-chat", true]);
+    expect(await told({})).toContainEqual(["claude-x", false]);
+    const forwarded = await told({ ANTHROPIC_FORWARD: "response_format" });
+    expect(forwarded).toContainEqual(["claude-x", true]);
+  });
+
   it("lists chat models alone", async () => {
     const ids = (await catalog({ LLM_BACKEND: "vllm" }).list()).map(({ id }) => id);
     expect(ids).toEqual(["sim-chat", "sim-thinker", "sim-small"]);

@@ -77,6 +77,7 @@ describe("4.1 GET /v1/models and GET /v1/models/{model}", () => {
         type: "model",
         display_name: model["id"],
         max_input_tokens: 4_096,
+        capabilities: { structured_outputs: { supported: true }, pdf_input: { supported: false } },
         ext: { backend: "vllm" },
       });
       expect(model["created_at"]).toBe(new Date(Number(model["created"]) * 1000).toISOString());
