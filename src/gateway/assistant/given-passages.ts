@@ -100,11 +100,14 @@ function neutral(text: string): string {
   return text.replace(MARKS, "‹");
 }
 
+/** Short answers such as "Yes." stand more than once in a document: their place tells them apart. */
 function isSame(one: Passage, other: Passage): boolean {
   return (
     one.fileId === other.fileId &&
     one.vectorStoreId === other.vectorStoreId &&
     one.page === other.page &&
+    one.sheet === other.sheet &&
+    one.heading === other.heading &&
     one.text === other.text
   );
 }

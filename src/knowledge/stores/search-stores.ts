@@ -64,7 +64,9 @@ function merge(lists: readonly (readonly Passage[])[]): readonly Passage[] {
     for (const list of lists) {
       const passage = list[rank];
       if (passage === undefined) continue;
-      const key = JSON.stringify([passage.fileId, passage.page, passage.sheet, passage.text]);
+      const { fileId, page, sheet, heading, text } = passage;
+      // Equal texts at different places of a document are different passages.
+      const key = JSON.stringify([fileId, page, sheet, heading, text]);
       const known = merged.get(key);
       if (known === undefined || known.score < passage.score) merged.set(key, passage);
     }
