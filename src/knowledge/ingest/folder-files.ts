@@ -84,10 +84,10 @@ export async function addFolderFiles(
     const taken: TakenFile[] = [];
     const owner = await readOwner(parts.db, folder.vectorStoreId);
     if (owner === undefined) return false;
-    for (const { path } of seen.slice(first, first + FILES_A_TRANSACTION)) {
+    for (const file of seen.slice(first, first + FILES_A_TRANSACTION)) {
       context.signal.throwIfAborted();
-      const file = await takeFile(parts, { ...folder, path, ...owner });
-      if (file !== undefined) taken.push(file);
+      const copy = await takeFile(parts, { ...folder, ...owner, seen: file });
+      if (copy !== undefined) taken.push(copy);
     }
     const isAdded = await insertTaken(parts, folder, { taken, context }).catch(async (thrown) => {
       await forgetFiles(
@@ -119,14 +119,18 @@ interface TakenFile {
   readonly sourceModifiedMs: number;
 }
 
-/** The size and time are read before the content: a file that changes meanwhile differs from them, and is taken again. */
+/**
+ * The size and time are those with which the file was seen, before its content is read: when it has changed since, it is
+ * taken again as soon as the change is seen. With its own ones now, a file that is written all the time would differ from
+ * what was seen whenever the two are compared.
+ */
 async function takeFile(
   { connections, takeFile, maxBytes, log }: FolderParts,
   {
     connection,
-    path,
     ownerId,
-  }: FolderOfStore & { readonly path: string; readonly ownerId: string | null },
+    seen: { path, size: sourceSize, modifiedMs: sourceModifiedMs },
+  }: FolderOfStore & { readonly ownerId: string | null; readonly seen: SeenFile },
 ): Promise<TakenFile | undefined> {
   try {
     const resolved = await connections.resolve(connection, path);
@@ -135,8 +139,7 @@ async function takeFile(
     const filename = cleanFilename(path) ?? UNNAMED;
     // Readers of the store find it there; as a file of its own it belongs to the store's owner, whoever reads the store.
     const fileId = await takeFile(resolved, { filename, ownerId, visibility: "private" });
-    const sourceModifiedMs = Math.max(0, Math.floor(stat.mtimeMs));
-    return { fileId, sourcePath: path, sourceSize: stat.size, sourceModifiedMs };
+    return { fileId, sourcePath: path, sourceSize, sourceModifiedMs };
   } catch (thrown) {
     log.warn(
       { err: thrown, connection, path },

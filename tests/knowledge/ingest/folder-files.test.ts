@@ -1,0 +1,75 @@
+import { mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { files } from "../../../src/db/tables/knowledge.ts";
+import { openFileConnections } from "../../../src/knowledge/file-connections.ts";
+import {
+  addFolderFiles,
+  type FolderParts,
+  findChanged,
+} from "../../../src/knowledge/ingest/folder-files.ts";
+import { randomBase62 } from "../../../src/lib/id.ts";
+import { createLog } from "../../../src/lib/log.ts";
+import type { WorkContext } from "../../../src/queue/topic.ts";
+import type { SeenFile } from "../../../src/queue/watched-folders/folder-reader.ts";
+import { type IngestStage, openIngestStage } from "../../support/stages/knowledge/ingest-stage.ts";
+
+let stage: IngestStage;
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "folder-files-"));
+  stage = await openIngestStage({ WATCH_DIRS: folder });
+});
+afterAll(async () => {
+  await stage.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const put = (path: string, text: string) => writeFile(join(folder, path), text);
+const STEADY: WorkContext = {
+  signal: new AbortController().signal,
+  checkpoint: async () => undefined,
+  confirm: async () => undefined,
+};
+
+/** Takes files without their contents. */
+function partsOf(): FolderParts {
+  const { database, settings } = stage;
+  return {
+    db: database.db,
+    clock: { now: () => Date.now() },
+    log: createLog("silent"),
+    connections: openFileConnections(settings),
+    maxBytes: settings.FILE_MAX_BYTES,
+    answerTimeoutMs: 1_000,
+    wake: () => undefined,
+    async takeFile(_path, fields) {
+      const id = `file-${randomBase62(22)}`;
+      const content = { sha256: "0".repeat(64), bytes: 1, purpose: "assistants" };
+      await database.db.insert(files).values({ id, ...fields, ...content });
+      return id;
+    },
+  };
+}
+
+const folderOf = async () => ({
+  vectorStoreId: await stage.createStore(),
+  connection: basename(folder),
+  batchId: null,
+});
+
+describe("Files of a folder", () => {
+  test("that are written all the time are taken once for each state in which they are seen", async () => {
+    await put("log.txt", "One line more than was seen.");
+    const of = await folderOf();
+    const { db } = stage.database;
+    const seen: SeenFile = { path: "log.txt", size: 8, modifiedMs: 1_700_000_000_000 };
+    expect(await addFolderFiles(partsOf(), of, { seen: [seen], context: STEADY })).toBe(true);
+    await utimes(join(folder, "log.txt"), 1_800_000_000, 1_800_000_000);
+    expect(await findChanged(db, of, [seen])).toEqual([]);
+    const later = { ...seen, size: 28, modifiedMs: 1_800_000_000_000 };
+    expect(await findChanged(db, of, [later])).toEqual([later]);
+  });
+});
