@@ -18,19 +18,22 @@ async function* readSlides({ zip }: SourceFile): AsyncGenerator<Block, void> {
   const targets = await relationsOf(zip, RELATIONS);
   const order = await attributesOf(zip, PRESENTATION, "sldId");
   const slides = order
-    .map(({ id = "", "r:id": relation = id }) => pathOf("ppt", targets.get(relation)?.target ?? ""))
+    .map((attributes) => pathOf("ppt", targets.get(relationOf(attributes))?.target ?? ""))
     .filter((name) => SLIDE.test(name) && zip.has(name));
   for (const [index, name] of slides.entries()) {
     const page = index + 1;
     yield* parseXml(decodeXml(zip.read(name)), new Slide(page));
     const relations = await relationsOf(zip, name.replace(/([^/]+)$/, "_rels/$1.rels"));
     for (const { type, target } of relations.values()) {
+      // Most relations lead elsewhere, such as links to the web, whose targets are no paths.
+      if (!type.endsWith("/notesSlide")) continue;
       const notes = pathOf("ppt/slides", target);
-      if (type.endsWith("/notesSlide") && zip.has(notes))
-        yield* parseXml(decodeXml(zip.read(notes)), new Slide(page));
+      if (zip.has(notes)) yield* parseXml(decodeXml(zip.read(notes)), new Slide(page));
     }
   }
 }
+
+type Attributes = XmlElement["attributes"];
 
 interface Relation {
   readonly type: string;
@@ -45,15 +48,25 @@ async function relationsOf(zip: ZipFile, name: string): Promise<ReadonlyMap<stri
   );
 }
 
-/** The path of a relation's target: relative to its folder, or from the root. */
+/** The relation of a slide's entry, whose own number is an id, too. */
+function relationOf(attributes: Attributes): string {
+  const prefixed = Object.keys(attributes).find((name) => name.endsWith(":id"));
+  return attributes[prefixed ?? "id"] ?? "";
+}
+
+/** The path of a relation's target: relative to its folder, or from the root. Empty, as no part's, for one that is none. */
 function pathOf(folder: string, target: string): string {
-  const { pathname } = new URL(target, `file:///${folder}/`);
-  return decodeURIComponent(pathname.slice(1));
+  try {
+    const { pathname } = new URL(target, `file:///${folder}/`);
+    return decodeURIComponent(pathname.slice(1));
+  } catch {
+    return "";
+  }
 }
 
 /** The attributes of all elements with this name. */
 async function attributesOf(zip: ZipFile, file: string, element: string) {
-  const found: Readonly<Record<string, string>>[] = [];
+  const found: Attributes[] = [];
   const handler: XmlHandler = {
     open: ({ name, attributes }) => {
       if (name === element) found.push(attributes);

@@ -45,7 +45,7 @@ class Records implements XmlHandler {
     if (parent !== undefined) parent.hasChildren = true;
     const cells: Cell[] = [];
     for (const [attribute, value] of Object.entries(attributes)) {
-      if (value.trim() !== "" && !attribute.startsWith("xmlns") && attribute !== "schemaLocation")
+      if (value.trim() !== "" && attribute !== "schemaLocation")
         cells.push([attribute, value.trim()]);
     }
     this.#frames.push({ name, text: "", hasOwnText: false, hasChildren: false, cells });

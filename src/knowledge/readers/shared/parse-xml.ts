@@ -8,7 +8,7 @@ const DEPTH_MAX = 1_000;
 export interface XmlElement {
   /** Without its prefix. */
   readonly name: string;
-  /** By name without prefix. */
+  /** By name without prefix, but for those that would have the name of another one. Declarations of prefixes are left out. */
   readonly attributes: Readonly<Record<string, string>>;
 }
 
@@ -41,7 +41,7 @@ export async function* parseXml(
     depth += 1;
     if (depth > DEPTH_MAX)
       throw new UnreadableFile("invalid_file", "The XML is nested too deeply.");
-    handler.open({ name: local(name), attributes: withoutPrefixes(attributes) });
+    handler.open({ name: local(name), attributes: attributesOf(name, attributes) });
   });
   parser.on("closetag", ({ name }: SaxesTagPlain) => {
     depth -= 1;
@@ -69,10 +69,31 @@ export async function* decodeXml(pieces: AsyncIterable<Uint8Array>): AsyncGenera
   yield decoder?.end() ?? "";
 }
 
-function withoutPrefixes(attributes: Readonly<Record<string, SaxesAttributePlain | string>>) {
-  const result: Record<string, string> = {};
-  for (const [name, value] of Object.entries(attributes)) result[local(name)] = String(value);
-  return result;
+/**
+ * Of several attributes with one local name, the one without prefix has it, else the one with the prefix of the element,
+ * else the first; the others keep their prefixes. The order of attributes has no meaning, and writers differ in it.
+ */
+function attributesOf(
+  element: string,
+  attributes: Readonly<Record<string, SaxesAttributePlain | string>>,
+): Readonly<Record<string, string>> {
+  const prefix = element.slice(0, element.indexOf(":") + 1);
+  const rankOf = (name: string) => {
+    if (!name.includes(":")) return 0;
+    return prefix !== "" && name.startsWith(prefix) ? 1 : 2;
+  };
+  const given = Object.entries(attributes).filter(([name]) => !/^xmlns(:|$)/.test(name));
+  const owners = new Map<string, string>();
+  for (const [name] of given) {
+    const owner = owners.get(local(name));
+    if (owner === undefined || rankOf(name) < rankOf(owner)) owners.set(local(name), name);
+  }
+  return Object.fromEntries(
+    given.map(([name, value]) => [
+      owners.get(local(name)) === name ? local(name) : name,
+      String(value),
+    ]),
+  );
 }
 
 function local(name: string): string {
