@@ -81,25 +81,39 @@ export async function addFolderFiles(
   { seen, context }: { readonly seen: readonly SeenFile[]; readonly context: WorkContext },
 ): Promise<boolean> {
   for (let first = 0; first < seen.length; first += FILES_A_TRANSACTION) {
-    const taken: TakenFile[] = [];
     const owner = await readOwner(parts.db, folder.vectorStoreId);
     if (owner === undefined) return false;
-    for (const file of seen.slice(first, first + FILES_A_TRANSACTION)) {
-      context.signal.throwIfAborted();
-      const copy = await takeFile(parts, { ...folder, ...owner, seen: file });
-      if (copy !== undefined) taken.push(copy);
-    }
-    const isAdded = await insertTaken(parts, folder, { taken, context }).catch(async (thrown) => {
-      await forgetFiles(
-        parts.db,
-        taken.map(({ fileId }) => fileId),
-      );
-      throw thrown;
-    });
+    const portion = seen.slice(first, first + FILES_A_TRANSACTION);
+    const isAdded = await addPortion(parts, { ...folder, ...owner }, { seen: portion, context });
     if (!isAdded) return false;
     parts.wake();
   }
   return true;
+}
+
+/**
+ * Copies files and adds the copies to the store. When they do not get there, none is left: they would be files of the
+ * owner that nobody asked for, and the job makes them again when it is resumed.
+ */
+async function addPortion(
+  parts: FolderParts,
+  folder: FolderOfStore & { readonly batchId: string | null; readonly ownerId: string | null },
+  { seen, context }: { readonly seen: readonly SeenFile[]; readonly context: WorkContext },
+): Promise<boolean> {
+  const taken: TakenFile[] = [];
+  let isAdded = false;
+  try {
+    for (const file of seen) {
+      context.signal.throwIfAborted();
+      const copy = await takeFile(parts, { ...folder, seen: file });
+      if (copy !== undefined) taken.push(copy);
+    }
+    isAdded = await insertTaken(parts, folder, { taken, context });
+  } finally {
+    const copies = taken.map(({ fileId }) => fileId);
+    if (!isAdded) await forgetFiles(parts.db, copies);
+  }
+  return isAdded;
 }
 
 /** Resolves with undefined when the store is gone. */

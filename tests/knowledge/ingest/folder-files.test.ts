@@ -1,8 +1,9 @@
 import { mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { files } from "../../../src/db/tables/knowledge.ts";
+import { files, vectorStores } from "../../../src/db/tables/knowledge.ts";
 import { openFileConnections } from "../../../src/knowledge/file-connections.ts";
 import {
   addFolderFiles,
@@ -28,14 +29,15 @@ afterAll(async () => {
 });
 
 const put = (path: string, text: string) => writeFile(join(folder, path), text);
-const STEADY: WorkContext = {
-  signal: new AbortController().signal,
+const contextOf = (signal: AbortSignal): WorkContext => ({
+  signal,
   checkpoint: async () => undefined,
   confirm: async () => undefined,
-};
+});
+const STEADY = contextOf(new AbortController().signal);
 
-/** Takes files without their contents. */
-function partsOf(): FolderParts {
+/** Takes files without their contents. `onTaken` is called after each. */
+function partsOf(onTaken: () => Promise<void> | void = () => undefined): FolderParts {
   const { database, settings } = stage;
   return {
     db: database.db,
@@ -49,6 +51,7 @@ function partsOf(): FolderParts {
       const id = `file-${randomBase62(22)}`;
       const content = { sha256: "0".repeat(64), bytes: 1, purpose: "assistants" };
       await database.db.insert(files).values({ id, ...fields, ...content });
+      await onTaken();
       return id;
     },
   };
@@ -71,5 +74,40 @@ describe("Files of a folder", () => {
     expect(await findChanged(db, of, [seen])).toEqual([]);
     const later = { ...seen, size: 28, modifiedMs: 1_800_000_000_000 };
     expect(await findChanged(db, of, [later])).toEqual([later]);
+  });
+
+  describe("of which none gets into the store", () => {
+    const seen = ["a.txt", "b.txt", "c.txt"].map((path) => ({ path, size: 1, modifiedMs: 1 }));
+    const filenames = async () => {
+      const rows = await stage.database.db.select({ filename: files.filename }).from(files);
+      return rows.map(({ filename }) => filename).filter((name) => /^[abc]\.txt$/.test(name));
+    };
+    beforeAll(() => Promise.all(seen.map(({ path }) => put(path, "x"))));
+
+    test("leave no copies when the job is aborted between two of them", async () => {
+      const job = new AbortController();
+      let taken = 0;
+      const parts = partsOf(() => {
+        taken += 1;
+        if (taken === 2) job.abort(new Error("the server stops"));
+      });
+      const of = await folderOf();
+      const adding = addFolderFiles(parts, of, { seen, context: contextOf(job.signal) });
+      await expect(adding).rejects.toThrow("the server stops");
+      expect(taken).toBe(2);
+      expect(await filenames()).toEqual([]);
+      await addFolderFiles(partsOf(), of, { seen, context: STEADY });
+      expect((await filenames()).sort()).toEqual(["a.txt", "b.txt", "c.txt"]);
+      await stage.database.db.delete(files);
+    });
+
+    test("leave no copies when the store goes meanwhile", async () => {
+      const of = await folderOf();
+      const parts = partsOf(async () => {
+        await stage.database.db.delete(vectorStores).where(eq(vectorStores.id, of.vectorStoreId));
+      });
+      expect(await addFolderFiles(parts, of, { seen, context: STEADY })).toBe(false);
+      expect(await filenames()).toEqual([]);
+    });
   });
 });
