@@ -1,3 +1,5 @@
+import { parseExactJson } from "../../lib/json/exact-json.ts";
+import type { JsonValue } from "../../lib/json/json.ts";
 import { isDeeperThan } from "../../lib/json/json-depth.ts";
 import {
   type Block,
@@ -61,11 +63,14 @@ async function* wholeLines(file: SourceFile): AsyncGenerator<string, void> {
   }
 }
 
-/** Undefined when the text is no JSON object or list, or nested too deeply to be data. */
-function parse(text: string): object | undefined {
+/**
+ * Undefined when the text is no JSON object or list, or nested too deeply to be data. Numbers that would be rounded are
+ * texts: who searches for a number of an order must find all of its digits.
+ */
+function parse(text: string): JsonValue | undefined {
   if (!/^\s*[[{]/.test(text) || isDeeperThan(DEPTH_MAX, Buffer.from(text))) return undefined;
   try {
-    return JSON.parse(text) as object;
+    return parseExactJson(text);
   } catch {
     return undefined;
   }
