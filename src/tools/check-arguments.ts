@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
 import { isDeeperThan } from "../lib/json/json-depth.ts";
 import { findExcess, MAX_SERVER_BYTES } from "./argument-bounds.ts";
 import { checkTopLevel, type SchemaFault, typeOf } from "./check-top-level.ts";
+import { findChangedNumber } from "./find-changed-number.ts";
 import { readCheckedSchema } from "./schema-bounds.ts";
 import type { Tool } from "./tool.ts";
 
@@ -56,7 +57,14 @@ export function readArguments(tool: Tool, text: string): CheckedArguments {
   } catch {
     return faulty(tool, "the arguments are not valid JSON");
   }
-  return checkArguments(tool, args);
+  const checked = checkArguments(tool, args);
+  if (checked.fault !== undefined) return checked;
+  const changed = findChangedNumber(text, checked.args);
+  if (changed === undefined) return checked;
+  // The tool would act on another object than the model has named.
+  const argument = nameOf(changed);
+  const what = `argument '${argument}' is a number too large to be kept exactly; pass it as text`;
+  return { ...faulty(tool, what), argument };
 }
 
 /**

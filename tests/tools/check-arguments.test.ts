@@ -62,6 +62,30 @@ describe("Arguments of a tool", () => {
     expect(readArguments(free, "null").fault).toMatch(/must be an object, got null/);
   });
 
+  it.each<readonly [string, string]>([
+    ['{"id":1234567890123456789}', "id"],
+    ['{"a":{"ids":[1,-9007199254740993]}}', "a.ids[1]"],
+    ['{"id":1,"id":9007199254740993}', "id"],
+    ['{"__proto__":{"id":9007199254740993}}', "__proto__.id"],
+    ['{"id":1e400}', "id"],
+  ])("in %s are refused, as a number would be another one", (text, argument) => {
+    for (const source of ["builtin", "mcp"] as const) {
+      expect(readArguments({ ...tool({ type: "object" }), source }, text)).toEqual({
+        fault: `Tool 'find_files': argument '${argument}' is a number too large to be kept exactly; pass it as text.`,
+        argument,
+      });
+    }
+  });
+
+  it("may hold large numbers that stay what they are, and any as text", () => {
+    const free = tool({ type: "object" });
+    const text =
+      '{"a":9007199254740991,"b":10000000000000000,"c":"1234567890123456789","d":6.02e23,"e":0.12345678901234567890}';
+    expect(readArguments(free, text)).toEqual({ args: JSON.parse(text) });
+    // What the schema says of a number helps the model more.
+    expect(readArguments(FIND, '{"glob":1234567890123456789}').fault).toMatch(/must be string/);
+  });
+
   it("are plain data whatever their names are", () => {
     const free = tool({ type: "object" });
     const { args } = readArguments(free, '{"__proto__":{"polluted":1},"constructor":2}') as {
