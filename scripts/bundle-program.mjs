@@ -22,7 +22,7 @@ const STARTED = /new URL\("(\.[^"]+\.ts)", import\.meta\.url\)/g;
 /**
  * Makes JavaScript of a program, of the programs that it starts, and of all that they import, unless that is there: for
  * Node, which takes two thirds of a server's start to load some 1,300 modules of TypeScript one by one. Returns the path of
- * the program's file; what is imported only later is in files of its own beside it.
+ * the program's file; each program has one of its own.
  */
 export async function bundleProgram(program) {
   const name = program.replaceAll(/\W+/g, "-");
@@ -94,7 +94,8 @@ async function bundleSources(program, folder) {
     outbase: ROOT,
     outExtension: { ".js": ".mjs" },
     bundle: true,
-    splitting: true,
+    // In shared files, what is imported later from a package in CommonJS would lose its names.
+    splitting: false,
     write: false,
     platform: "node",
     format: "esm",

@@ -22,8 +22,8 @@ const LOWEST_PRIORITY = 19;
 
 /**
  * Starts a module of this program as a process of its own, in this runtime. It sees none of the server's environment,
- * and it is the first to end when the machine runs out of memory. Named as `new URL("./work.ts", import.meta.url)`, it is
- * made together with the server where that is made one program, and starts sooner.
+ * and it is the first to end when the machine runs out of memory. Named by a `new URL` relative to
+ * `import.meta.url`, it is made together with the server where that is made one program, and starts sooner.
  */
 export function spawnProgram(
   program: string,
