@@ -32,7 +32,7 @@ export async function readRefusal(
 
 /** Returns an empty text when the body is too large, too slow or broken; the status is enough then. */
 async function readErrorBody(response: UpstreamResponse): Promise<string> {
-  const timer = setTimeout(response.cancel, ERROR_BODY_TIMEOUT_MS);
+  const timer = setTimeout(() => response.cancel(), ERROR_BODY_TIMEOUT_MS);
   try {
     return await response.text(MAX_ERROR_BYTES);
   } catch {

@@ -42,6 +42,23 @@ beforeAll(async () => {
 afterEach(() => simulator.reset());
 afterAll(() => simulator.stop());
 
+describe.each(ENGINES)("a refusal whose body never ends ($name)", (engine) => {
+  it("is one by its status, and ends that connection alone", async () => {
+    const server = await startRawServer((socket) =>
+      onRequest(socket, () => {
+        socket.write("HTTP/1.1 502 Bad Gateway\r\ncontent-length: 10\r\n\r\n");
+      }),
+    );
+    const backend = engine.create(upstreamAt(server.address));
+    const error = await serviceErrorOf(
+      backend.chat(chatRequest({ stream: true }), MODEL, { signal: never() }),
+    );
+    expect([error.status, error.code]).toEqual([502, "upstream_error"]);
+    await server.allClosed();
+    await server.stop();
+  });
+});
+
 describe.each(ENGINES)("S10 an engine that refuses before the stream ($name)", (engine) => {
   const errorBody = (message: string) =>
     engine.name === "vllm" ? { error: { message, code: 400 } } : { error: message };
