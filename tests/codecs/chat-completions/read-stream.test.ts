@@ -247,8 +247,13 @@ describe("the finish reason", () => {
   it("is a tool call when there was one, whatever the engine says, but for a cut", () => {
     const named = readChunks(chunk({ tool_calls: [call] }), FINISH);
     expect(endOf(named).reason).toBe("tool-calls");
-    const cut = readChunks(chunk({ tool_calls: [call] }, { finish_reason: "length" }));
-    expect(endOf(cut).reason).toBe("length");
+    for (const [said, reason] of [
+      ["length", "length"],
+      ["model_length", "context-full"],
+    ]) {
+      const cut = readChunks(chunk({ tool_calls: [call] }, { finish_reason: said }));
+      expect(endOf(cut).reason).toBe(reason);
+    }
   });
 
   it("is an error when the engine gave up", () => {

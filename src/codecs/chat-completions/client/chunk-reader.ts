@@ -73,8 +73,8 @@ export class ChunkReader {
     const reason = this.#reason ?? "stop";
     this.writer.end({
       type: "finish",
-      // Arguments cut off by the limit may be incomplete: the client must know.
-      reason: this.#deltas.hasCalls && reason !== "length" ? "tool-calls" : reason,
+      // Arguments cut off by a limit may be incomplete: the client must know.
+      reason: this.#deltas.hasCalls && !isCut(reason) ? "tool-calls" : reason,
       stopSequence: this.#stopSequence,
       usage: this.#usage,
       extra: joinExtras([lateExtras, this.#finishExtras]),
@@ -131,6 +131,10 @@ export function garbage(cause?: unknown): ServiceError {
   return new ServiceError("upstream_error", "The engine sent something that is not an answer.", {
     cause,
   });
+}
+
+function isCut(reason: FinishReason): boolean {
+  return reason === "length" || reason === "context-full";
 }
 
 function readUsageOfGroq(groq: unknown): Usage | undefined {
