@@ -7,6 +7,9 @@ import type { ClientCall } from "./gateway.ts";
 import { CallMeter, type MeteringGateway } from "./meter/call-meter.ts";
 import { meterWhole } from "./meter/meter.ts";
 
+/** What a tokenizer adds to a text: its beginning, its end and an instruction's place. */
+const MARK_TOKENS = 4;
+
 /** The part of the gateway that embeddings need. */
 export interface EmbeddingGateway extends MeteringGateway {
   readonly embeddings: Embeddings;
@@ -34,12 +37,13 @@ export async function embed(
   embeddings.check(request);
   const model = await embeddings.resolve(request.model);
   const inputTokens = estimateEmbeddingTokens(request.inputs);
-  const admission = await admitCall(gateway, call, { inputTokens, outputTokens: 0 });
+  // The estimate is too low for most scripts other than Latin: what the engine counts must not exceed what is reserved.
+  const reserved = boundEmbeddingTokens(request.inputs);
+  const admission = await admitCall(gateway, call, { inputTokens: reserved, outputTokens: 0 });
   const meter = new CallMeter(gateway, call, admission && { admission });
   await meter.begin({ model, inputTokens });
   const answer = await meterWhole(meter, embeddings.embed(request, model, call), (made) => ({
     usage: { inputTokens, outputTokens: 0, estimated: true },
-    // The estimate is too low for most scripts other than Latin.
     charge: Math.max(inputTokens, made.inputTokens ?? 0),
   }));
   return {
@@ -48,6 +52,15 @@ export async function embed(
     inputTokens: answer.inputTokens ?? inputTokens,
     limits: admission?.status,
   };
+}
+
+/** The most tokens that an engine may count: no tokenizer makes more of a text than it has bytes, beside its marks. */
+export function boundEmbeddingTokens(inputs: readonly EmbeddingInput[]): number {
+  return inputs.reduce(
+    (sum, input) =>
+      sum + (typeof input === "string" ? Buffer.byteLength(input) : input.length) + MARK_TOKENS,
+    0,
+  );
 }
 
 /** Estimates the tokens of texts by their characters; inputs that are tokens are counted. */
