@@ -1,10 +1,10 @@
 import { verify } from "@node-rs/argon2";
-import { and, desc, eq, isNull, sql } from "drizzle-orm";
+import { and, desc, eq, isNull, notExists, sql } from "drizzle-orm";
 import type { Base } from "../db/base.ts";
 import { type Db, withTransaction } from "../db/context.ts";
 import { ADVISORY_LOCK } from "../db/locks/advisory-locks.ts";
 import { apiKeys } from "../db/tables/api-keys.ts";
-import { users } from "../db/tables/users.ts";
+import { identities, users } from "../db/tables/users.ts";
 import { randomBase62 } from "../lib/id.ts";
 import { recordAudit } from "./audit/record-audit.ts";
 import type { HashCredential } from "./hash-credential.ts";
@@ -97,15 +97,21 @@ async function holdsPassword(
 }
 
 /**
- * Sets the password of an administrator without one. A given password is valid as it is; a generated one must be
- * changed.
+ * Sets the password of the first administrator, the user `admin`, when it has none: of nobody else, and not of a person who
+ * logs in through a provider. A given password is valid as it is; a generated one must be changed.
  */
 async function givePassword(
   transaction: Db,
   id: string,
   given: string | undefined,
 ): Promise<FirstSecrets> {
-  const isWithout = and(eq(users.id, id), isNull(users.passwordHash));
+  const bound = transaction.select().from(identities).where(eq(identities.userId, id));
+  const isWithout = and(
+    eq(users.id, id),
+    eq(users.username, ADMIN_NAME),
+    isNull(users.passwordHash),
+    notExists(bound),
+  );
   const [admin] = await transaction.select({ id: users.id }).from(users).where(isWithout);
   if (admin === undefined) return {};
   const password = given ?? newPassword();

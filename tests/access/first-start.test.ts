@@ -7,7 +7,7 @@ import type { Database } from "../../src/db/database.ts";
 import { apiKeys, deletedApiKeys } from "../../src/db/tables/api-keys.ts";
 import { auditLog } from "../../src/db/tables/audit-log.ts";
 import { bootstrapKeys } from "../../src/db/tables/bootstrap-keys.ts";
-import { users } from "../../src/db/tables/users.ts";
+import { identities, users } from "../../src/db/tables/users.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { openTestDatabase } from "../support/servers/databases/test-database.ts";
 import { hashApiKey } from "../support/stages/access/test-keys.ts";
@@ -142,6 +142,23 @@ describe("the first start", () => {
     const { adminPassword = "", issuedKey } = await start();
     expect(issuedKey).toBeUndefined();
     expect(await isPassword(adminPassword)).toBe(true);
+  });
+
+  it("gives none to a person who logs in through a provider, nor to an administrator of another name", async () => {
+    await start();
+    const person = { id: "usr_alice", username: "alice", role: "admin" as const };
+    await database.db.insert(users).values(person);
+    await database.db.insert(identities).values({
+      ...{ userId: person.id, issuer: "https://sso.example", subject: "alice" },
+    });
+    await database.db.update(users).set({ state: "disabled" }).where(eq(users.username, "admin"));
+    const passwordOf = async () =>
+      (await database.db.select().from(users).where(eq(users.id, person.id)))[0]?.passwordHash;
+    expect(await start({ ADMIN_PASSWORD })).not.toHaveProperty("adminPassword");
+    expect(await passwordOf()).toBeNull();
+    await database.db.delete(identities);
+    expect(await start()).not.toHaveProperty("adminPassword");
+    expect(await passwordOf()).toBeNull();
   });
 
   it("is done once: later starts issue nothing and change nothing", async () => {
