@@ -151,6 +151,12 @@ async function relay(
         "content-disposition": `attachment; filename="${name}.${format}"`,
       }),
     };
+    if (context.req.method === "HEAD") {
+      // Nobody reads this body, so nothing else would end its reading.
+      leaving.abort();
+      restore();
+      return new Response(null, { headers });
+    }
     return relayedResponse(body, { headers, onCancel: () => leaving.abort(), onEnd: restore });
   } catch (thrown) {
     restore();
