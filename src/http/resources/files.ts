@@ -210,18 +210,20 @@ function uploads({ knowledge: { files: store } }: Deps, router: Router) {
   const limits = { maxBytes: store.maxBytes + FORM_MAX_BYTES, setting: "FILE_MAX_BYTES" };
   const places = createUploadPlaces(UPLOADS);
   const take = async (
-    { req }: RequestContext,
+    context: RequestContext,
     caller: Caller,
     onBody: (body: BodyStream) => void,
   ) => {
-    const boundary = formBoundary(req.raw.headers);
-    const body = readBodyStream(req.raw, limits, () => undefined);
+    const { raw } = context.req;
+    const boundary = formBoundary(raw.headers);
+    const body = readBodyStream(raw, limits, () => undefined);
     onBody(body);
     const upload = await readFileUpload(body, { boundary, store });
     try {
       const { purpose, expires_after, ext } = parseRequest(newFile, { ...upload.fields });
       refuseSharing(ext?.visibility, caller);
-      return await createFile(store, upload.draft, upload.content, {
+      const arrived = { ...upload, actor: actorOf(context, caller) };
+      return await createFile(store, arrived, {
         filename: upload.filename,
         purpose,
         ownerId: caller.ownerId,

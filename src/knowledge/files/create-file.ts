@@ -1,4 +1,6 @@
 import { createReadStream } from "node:fs";
+import type { AnyActor } from "../../access/actor.ts";
+import { confirmActor } from "../../access/confirm-actor.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { type Db, withTransaction } from "../../db/context.ts";
 import { files } from "../../db/tables/knowledge.ts";
@@ -24,15 +26,17 @@ export interface NewFile {
 
 const ID_LENGTH = 22;
 
-/** Adds a finished draft as an uploaded file. Rejects with `storage_unavailable`; the draft is to be discarded then. */
+/**
+ * Adds a finished draft as an uploaded file. Rejects with `storage_unavailable`, and for an uploader who has lost the right
+ * meanwhile; the draft is to be discarded then.
+ */
 export async function createFile(
   store: FileStore,
-  draft: Pick<OriginalDraft, "moveTo">,
-  content: Content,
+  { draft, content, actor }: Upload,
   fields: NewFile,
 ): Promise<StoredFile> {
   const file = await store.database.ask((db) =>
-    addFile(db, store, { draft, content, fields }, true),
+    addFile(db, store, { draft, content, fields, actor }, true),
   );
   store.onFired();
   return file;
@@ -79,10 +83,19 @@ export async function createFileFromBytes(
   }
 }
 
+/** What has arrived, and who sent it. */
+interface Upload {
+  readonly draft: Pick<OriginalDraft, "moveTo">;
+  readonly content: Content;
+  readonly actor?: AnyActor;
+}
+
 interface Addition {
   readonly draft: Pick<OriginalDraft, "moveTo">;
   readonly content: Content;
   readonly fields: NewFile;
+  /** Unset for work of the gateway itself. */
+  readonly actor?: AnyActor | undefined;
 }
 
 /**
@@ -92,7 +105,7 @@ interface Addition {
 async function addFile(
   db: Db,
   { originals, clock, ...store }: FileStore,
-  { draft, content, fields }: Addition,
+  { draft, content, fields, actor }: Addition,
   isUpload: boolean,
 ): Promise<StoredFile> {
   const now = clock.now();
@@ -104,6 +117,8 @@ async function addFile(
   try {
     return await withTransaction(db, async (transaction) => {
       await lockContent(transaction, content.sha256);
+      // An upload may last for minutes.
+      if (actor !== undefined) await confirmActor(transaction, { clock }, actor);
       if (!(await inFilesDir(() => claimFolder(transaction, originals.folder)))) throw notShared();
       isPlaced = true;
       await inFilesDir(() => draft.moveTo(originals.pathOf(content.sha256)));

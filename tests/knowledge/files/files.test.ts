@@ -263,10 +263,11 @@ describe("4.6 FILES_DIR", () => {
     const content = await draft.finish();
     const full = Object.assign(new Error("no space"), { code: "ENOSPC", syscall: "rename" });
     const fields = { filename: "a", purpose: "assistants", ownerId: "usr_1" };
-    const adding = createFile(store, { moveTo: () => Promise.reject(full) }, content, {
-      ...fields,
-      visibility: "private",
-    });
+    const adding = createFile(
+      store,
+      { draft: { moveTo: () => Promise.reject(full) }, content },
+      { ...fields, visibility: "private" },
+    );
     await expect(adding).rejects.toMatchObject({
       code: "storage_unavailable",
       message: expect.stringContaining("disk of FILES_DIR is full"),

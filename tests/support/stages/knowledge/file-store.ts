@@ -31,7 +31,8 @@ export async function addFile(
   const draft = await store.originals.begin();
   try {
     await draft.write(Buffer.from(content as string));
-    return await createFile(store, draft, await draft.finish(), {
+    const made = { draft, content: await draft.finish() };
+    return await createFile(store, made, {
       filename: "a.txt",
       purpose: "assistants",
       ownerId: "usr_1",
