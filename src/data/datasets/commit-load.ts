@@ -114,7 +114,8 @@ async function placeOf(
     return { table, removed: 0 };
   }
   if (rewritten !== undefined) {
-    if (rewritten.version !== before.version) throw changedMeanwhile();
+    const { version, columns } = rewritten;
+    if (version !== before.version || columns !== before.columns.length) throw changedMeanwhile();
     await setTableState(transaction, rewritten.table, null);
     return { table: rewritten.table, removed: before.rows - rewritten.rows };
   }

@@ -22,6 +22,8 @@ export interface Rewritten {
   readonly rows: number;
   /** Of the dataset that was copied. */
   readonly version: number;
+  /** How many columns it had: another one does not change its version. */
+  readonly columns: number;
 }
 
 /**
@@ -63,7 +65,7 @@ export async function rewriteWithout(
   for (const source of sources) {
     rows += await copy(store, { dataset, load, table, ...source, renew });
   }
-  return { table, rows, version: dataset.version };
+  return { table, rows, version: dataset.version, columns: dataset.columns.length };
 }
 
 interface Copy {
