@@ -98,7 +98,8 @@ class Worker {
     const { db, clock } = this.#parts;
     const { name, concurrency = CONCURRENCY, isPaused } = this.#topic;
     const limit = concurrency - this.#runs.size;
-    if (limit === 0 || isPaused?.()) return;
+    // Below 0 where the topic's number became smaller meanwhile.
+    if (limit <= 0 || isPaused?.()) return;
     const claimedAt = performance.now();
     await this.#query(async () => {
       const except = [...this.#runs.keys()];
