@@ -2,6 +2,7 @@
 // usage: bun bench/workflows/run-history.ts [--quick] [--embedded] [--check]
 import { parseArgs } from "node:util";
 import { sql } from "drizzle-orm";
+import { loadConfig } from "../../src/config/load-config.ts";
 import type { AnyCaller, SessionCaller } from "../../src/core/callers/caller.ts";
 import type { Db } from "../../src/db/context.ts";
 import type { Database } from "../../src/db/database.ts";
@@ -119,7 +120,9 @@ async function fillWorkflows(db: Db): Promise<void> {
     from generate_series(0, ${WORKFLOWS - 1}) n`);
 }
 
-async function measureLists(store: Database): Promise<void> {
+async function measureLists(database: Database): Promise<void> {
+  const { settings } = loadConfig({});
+  const reading = { database, settings, clock: { now: Date.now } };
   const cases: readonly (readonly [string, AnyCaller, Partial<RunQuery>])[] = [
     ["all runs", administrator, {}],
     ["1,000 runs", administrator, { limit: 1_000 }],
@@ -143,7 +146,7 @@ async function measureLists(store: Database): Promise<void> {
     let found = 0;
     for (let round = 0; round < ROUNDS; round += 1) {
       const at = performance.now();
-      const page = await listRuns({ database: store, clock: { now: Date.now } }, caller, {
+      const page = await listRuns(reading, caller, {
         limit: 50,
         ...query,
         before,
@@ -159,11 +162,7 @@ async function measureLists(store: Database): Promise<void> {
   for (let round = 0; round < ROUNDS; round += 1) {
     const day = today - round * DAY_MS;
     const at = performance.now();
-    await findRun(
-      { database: store },
-      administrator,
-      `run_${dayDigits(day)}${"77".padStart(20, "0")}`,
-    );
+    await findRun(reading, administrator, `run_${dayDigits(day)}${"77".padStart(20, "0")}`);
     times.push(performance.now() - at);
   }
   report("one run with its steps", times, LIST_P95_MS);

@@ -64,7 +64,7 @@ async function reuseEarlier(
 ): Promise<RunEnd | undefined> {
   const records = await readStepRecords(claim.db, run);
   try {
-    await reuseSteps(claim, run, { clock: store.clock, kinds: store.kinds, records });
+    await reuseSteps(claim, run, { ...store, records });
     return undefined;
   } catch (thrown) {
     if (!(thrown instanceof StepFailure)) throw thrown;

@@ -1,13 +1,13 @@
 import { and, eq, notLike, sql } from "drizzle-orm";
+import type { Settings } from "../../config/settings.ts";
 import type { Db } from "../../db/context.ts";
 import { workflowRows, workflowRuns, workflowVersions } from "../../db/tables/workflows.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Step } from "../definition/definition.ts";
 import { parseDefinition } from "../definition/parse-definition.ts";
+import { withRowState } from "../rows/row-retention.ts";
 import { TRIGGER_STEP } from "../rows/row-store.ts";
-
 import { stepsBefore, unchangedSteps } from "../runs/control/reusable-steps.ts";
-
 import { type ClaimedRun, StepFailure } from "../runs/run.ts";
 import { dayOfRun } from "../runs/run-id.ts";
 import type { StepKinds } from "../steps/registry.ts";
@@ -18,6 +18,7 @@ import { readStepRecords, type StepRecord, updateStep } from "./step-records.ts"
 const COPIED_CHUNKS = 250;
 
 interface Reuse {
+  readonly settings: Settings;
   readonly clock: Clock;
   readonly kinds: StepKinds;
   readonly records: ReadonlyMap<string, StepRecord>;
@@ -27,6 +28,7 @@ interface EarlierRun {
   readonly id: string;
   readonly day: string;
   readonly version: number;
+  readonly endedAt: Date | null;
   readonly rowsDropped: boolean;
 }
 
@@ -38,11 +40,11 @@ interface EarlierRun {
 export async function reuseSteps(
   claim: RunClaim,
   run: ClaimedRun,
-  { clock, kinds, records }: Reuse,
+  { settings, clock, kinds, records }: Reuse,
 ): Promise<void> {
   const { retryOf } = run;
   if (retryOf === null) return;
-  const earlier = await readEarlier(claim.db, retryOf);
+  const earlier = withRowState(await readEarlier(claim.db, retryOf), { settings, clock });
   // It begins anew then: the acceptance has found that it needs nothing of the earlier run.
   if (earlier.rowsDropped && isFirstStep(run)) return;
   const done = await readStepRecords(claim.db, earlier);
@@ -108,12 +110,12 @@ async function findUnchanged(
 
 async function readEarlier(db: Db, runId: string): Promise<EarlierRun> {
   const day = dayOfRun(runId);
-  const { id, version, rowsDropped } = workflowRuns;
+  const { id, version, endedAt, rowsDropped } = workflowRuns;
   const found =
     day === undefined
       ? []
       : await db
-          .select({ id, day: workflowRuns.day, version, rowsDropped })
+          .select({ id, day: workflowRuns.day, version, endedAt, rowsDropped })
           .from(workflowRuns)
           .where(and(eq(workflowRuns.day, day), eq(id, runId)));
   const [earlier] = found;

@@ -92,8 +92,13 @@ export class RowLoop {
     try {
       for await (const item of this.#items()) {
         this.#rows.set(item.number, item.row);
+        if (this.#finished.has(item.number)) {
+          // What an earlier try left needs no room: it takes up room until its row is here.
+          await this.#inTurn(() => this.#write());
+          continue;
+        }
         while (!this.#hasRoom(item.number)) await this.#next();
-        if (!this.#finished.has(item.number)) this.#begin(item);
+        this.#begin(item);
       }
       while (this.#running.size > 0) await this.#next();
       await this.#save();

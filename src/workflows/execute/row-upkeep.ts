@@ -1,4 +1,3 @@
-import { inArray, lt, sql } from "drizzle-orm";
 import type { Part } from "../../core/part.ts";
 import type { Db } from "../../db/context.ts";
 import { isUnavailable, toDatabaseError } from "../../db/database-error.ts";
@@ -6,8 +5,9 @@ import { DAY_MS, type DayTable, dayOf } from "../../db/days/day-table.ts";
 import { type Dropped, dropDays } from "../../db/days/drop-days.ts";
 import { makeDays } from "../../db/days/make-days.ts";
 import { ADVISORY_LOCK } from "../../db/locks/advisory-locks.ts";
-import { activeRuns, workflowMarks } from "../../db/tables/workflows.ts";
+import { activeRuns } from "../../db/tables/workflows.ts";
 import { causeOf } from "../../lib/log.ts";
+import { rowRetentionDays } from "../rows/row-retention.ts";
 import type { WorkflowStore } from "../workflow-store.ts";
 
 type UpkeepStore = Pick<WorkflowStore, "settings" | "database" | "clock" | "log">;
@@ -17,10 +17,6 @@ const PAUSE_MS = 60_000;
 const INTERVAL_MS = 60 * 60_000;
 /** Idempotency keys count for 24 h, so those of yesterday may still be asked for. */
 const FACT_DAYS = 2;
-const MARK_DAYS = 2;
-const DELETED_MARKS = 2_000;
-/** Marks beyond this number wait for the next time. */
-const MARK_DELETES_MAX = 500;
 
 const of = (name: string, movedRowsMax: number): DayTable => ({
   ...{ name, movedRowsMax, column: "day", lock: ADVISORY_LOCK.workflowUpkeep },
@@ -60,12 +56,11 @@ export async function openRowUpkeep({
     try {
       const isReady = await makeAllDays(db, now);
       const dropped = await dropOldDays(db, settings, today);
-      const isTidy = await deleteOldMarks(db, now);
       const { days, rows } = dropped;
       if (days > 0 || rows > 0)
         log.info({ days, rows }, "dropped workflow data past its retention");
       // The rest, blocked by a reader or by another replica, is retried with the next run.
-      if (isReady && dropped.isDone && isTidy) isDone(today);
+      if (isReady && dropped.isDone) isDone(today);
     } catch (thrown) {
       const error = toDatabaseError(thrown);
       if (isUnavailable(error)) return;
@@ -75,15 +70,6 @@ export async function openRowUpkeep({
     }
   };
   return { jobs: [{ name: "keep workflow rows", pauseMs: PAUSE_MS, firstMs: 0, run }] };
-}
-
-/** Returns the first UTC day whose rows are kept, as `2026-11-23`: those of earlier runs are deleted, or will be soon. */
-export function firstDayWithRows(
-  settings: Pick<WorkflowStore["settings"], "WORKFLOW_ROWS_RETENTION_DAYS">,
-  now: number,
-): string {
-  const first = dayOf(now) - settings.WORKFLOW_ROWS_RETENTION_DAYS * DAY_MS;
-  return new Date(first).toISOString().slice(0, 10);
 }
 
 async function makeAllDays(db: Db, now: number): Promise<boolean> {
@@ -101,11 +87,9 @@ async function dropOldDays(
 ): Promise<Dropped> {
   const kept = await activeDays(db);
   const runDays = settings.WORKFLOW_RUN_RETENTION_DAYS;
-  // Rows without a record of their run could not be found.
-  const rowDays = Math.min(settings.WORKFLOW_ROWS_RETENTION_DAYS, runDays);
   let sum: Dropped = { days: 0, rows: 0, isDone: true };
   for (const [table, days] of [
-    [ROWS, rowDays],
+    [ROWS, rowRetentionDays(settings)],
     [STEPS, runDays],
     [RUNS, runDays],
     [FACTS, FACT_DAYS],
@@ -125,23 +109,4 @@ async function dropOldDays(
 async function activeDays(db: Db): Promise<readonly number[]> {
   const days = await db.selectDistinct({ day: activeRuns.day }).from(activeRuns);
   return days.map(({ day }) => Date.parse(`${day}T00:00:00Z`));
-}
-
-/** Resolves with false when some are left. */
-async function deleteOldMarks(db: Db, now: number): Promise<boolean> {
-  const before = new Date(now - MARK_DAYS * DAY_MS);
-  const table = workflowMarks;
-  const old = db
-    .select({ place: sql`ctid` })
-    .from(table)
-    .where(lt(table.createdAt, before))
-    .limit(DELETED_MARKS);
-  for (let deletes = 0; deletes < MARK_DELETES_MAX; deletes += 1) {
-    const deleted = await db
-      .delete(table)
-      .where(inArray(sql`ctid`, old))
-      .returning({ kind: table.kind });
-    if (deleted.length < DELETED_MARKS) return true;
-  }
-  return false;
 }

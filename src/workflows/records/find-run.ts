@@ -5,6 +5,7 @@ import type { Db } from "../../db/context.ts";
 import type { Database } from "../../db/database.ts";
 import { workflowRuns, workflowSteps, workflows } from "../../db/tables/workflows.ts";
 import { mayUse } from "../../knowledge/rights.ts";
+import { type RowRetention, withRowState } from "../rows/row-retention.ts";
 import { dayOfRun } from "../runs/run-id.ts";
 
 export type RunRow = typeof workflowRuns.$inferSelect;
@@ -15,9 +16,13 @@ export interface RunWithSteps extends RunRow {
   readonly steps: readonly StepRow[];
 }
 
+export interface RunReading extends RowRetention {
+  readonly database: Pick<Database, "ask">;
+}
+
 /** Rejects with `not_found`, also for a run that is not the caller's to see. */
 export function findRun(
-  { database }: { readonly database: Pick<Database, "ask"> },
+  { database, settings, clock }: RunReading,
   caller: AnyCaller,
   runId: string,
 ): Promise<RunWithSteps> {
@@ -28,7 +33,7 @@ export function findRun(
       .from(workflowSteps)
       .where(and(eq(workflowSteps.day, run.day), eq(workflowSteps.runId, runId)))
       .orderBy(asc(workflowSteps.position));
-    return { ...run, steps };
+    return { ...withRowState(run, { settings, clock }), steps };
   });
 }
 

@@ -1,13 +1,12 @@
 import { and, desc, eq, gte, inArray, lt, lte, or, type SQL, sql } from "drizzle-orm";
 import type { AnyCaller } from "../../core/callers/caller.ts";
 import type { Db } from "../../db/context.ts";
-import type { Database } from "../../db/database.ts";
 import { workflowRuns, workflows } from "../../db/tables/workflows.ts";
 import { mayUse } from "../../knowledge/rights.ts";
-import type { Clock } from "../../lib/time/clock.ts";
+import { withRowState } from "../rows/row-retention.ts";
 import type { RunStatus, RunTrigger } from "../runs/run.ts";
 import { utcDay } from "../runs/run-id.ts";
-import type { RunRow } from "./find-run.ts";
+import type { RunReading, RunRow } from "./find-run.ts";
 
 /** A look at fewer days is quicker, and mostly finds enough. */
 const RECENT_DAYS = 7;
@@ -43,7 +42,7 @@ export interface RunPage {
 
 /** Lists the runs that the caller may see: all, or those of own and of shared workflows. */
 export async function listRuns(
-  { database, clock }: { readonly database: Pick<Database, "ask">; readonly clock: Clock },
+  { database, settings, clock }: RunReading,
   caller: AnyCaller,
   query: RunQuery,
 ): Promise<RunPage> {
@@ -63,7 +62,7 @@ export async function listRuns(
     // The database merges both lists: only it knows the order of its texts.
     return selectRuns(db, isOneOf([...own, ...places]), wanted);
   });
-  const runs = rows.slice(0, query.limit);
+  const runs = rows.slice(0, query.limit).map((run) => withRowState(run, { settings, clock }));
   const last = runs.at(-1);
   const hasMore = rows.length > query.limit && last !== undefined;
   return { runs, next: hasMore ? { queuedAt: last.queuedAt.getTime(), id: last.id } : null };

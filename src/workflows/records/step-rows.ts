@@ -6,7 +6,7 @@ import { workflowRows } from "../../db/tables/workflows.ts";
 import { unpackRows } from "../rows/pack-rows.ts";
 import type { Row, RowChunk } from "../rows/row.ts";
 import { MAIN, type OutputPlace, readChunks, TRIGGER_STEP } from "../rows/row-store.ts";
-import { findRun } from "./find-run.ts";
+import { findRun, type RunReading } from "./find-run.ts";
 
 interface RowReading {
   readonly database: Pick<Database, "ask">;
@@ -23,7 +23,7 @@ export interface RowsPage {
  * for a run or step that is not there, and once the rows were deleted.
  */
 export async function findRows(
-  reading: RowReading,
+  reading: RunReading,
   caller: AnyCaller,
   {
     runId,

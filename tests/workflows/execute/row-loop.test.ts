@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
+import { realPauses } from "../../../src/workflows/execute/retry-pause.ts";
+import { RowLoop } from "../../../src/workflows/execute/row-loop.ts";
 import { RowProgress } from "../../../src/workflows/execute/row-progress.ts";
 import { packLines } from "../../../src/workflows/rows/pack-rows.ts";
 import type { Row } from "../../../src/workflows/rows/row.ts";
@@ -311,6 +313,32 @@ describe("a resumed step does only the rows that were not stored", () => {
     expect(killed).toBeGreaterThan(1);
     expect((await stage.rows(run, "s")).map(({ n }) => n)).toEqual(rowsTo(1_000).map(({ n }) => n));
   }, 20_000);
+
+  test("what an earlier try left behind an unfinished row is taken up, however large it is", async () => {
+    const chunk = await packLines(rowsTo(40).map((row) => JSON.stringify(row)));
+    const big = JSON.stringify({ text: "x".repeat(1_000_000) });
+    const written: number[] = [];
+    const loop = new RowLoop({
+      work: { concurrency: 4, work: async () => [] },
+      inputs: [
+        {
+          name: "a",
+          rows: 40,
+          bytes: 0,
+          chunks: async function* () {
+            yield chunk;
+          },
+        },
+      ],
+      ...{ keyPrefix: "run:s", retries: 0, failsFast: false, pauses: realPauses, done: 0 },
+      signal: AbortSignal.timeout(10_000),
+      left: Array.from({ length: 19 }, (_, index) => ({ number: index + 2, rows: [big] })),
+      write: async ({ number }) => void written.push(number),
+      save: async () => undefined,
+    });
+    await loop.run();
+    expect(written).toEqual(rowsTo(40).map(({ n }) => n));
+  });
 
   test("what an earlier release has stored as objects is taken up", async () => {
     const run = await accept(3);

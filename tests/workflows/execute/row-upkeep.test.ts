@@ -5,14 +5,14 @@ import { DAY_MS } from "../../../src/db/days/day-table.ts";
 import {
   activeRuns,
   workflowFacts,
-  workflowMarks,
   workflowRows,
   workflowRuns,
   workflowSteps,
   workflows,
 } from "../../../src/db/tables/workflows.ts";
 import { createLog } from "../../../src/lib/log.ts";
-import { firstDayWithRows, openRowUpkeep } from "../../../src/workflows/execute/row-upkeep.ts";
+import { openRowUpkeep } from "../../../src/workflows/execute/row-upkeep.ts";
+import { withRowState } from "../../../src/workflows/rows/row-retention.ts";
 import { utcDay } from "../../../src/workflows/runs/run-id.ts";
 import {
   openEmbeddedInMemory,
@@ -106,7 +106,14 @@ describe.each([
     await upkeep();
     expect(await counts()).toEqual([1, 1, 0]);
     expect(await partitions()).not.toContain("workflow_rows_20261123");
-    expect(firstDayWithRows(SETTINGS, now)).toBe("2026-11-24");
+    const told = (day: string, endedAt: Date | null) => {
+      const retention = { settings: SETTINGS, clock: { now: () => now } };
+      return withRowState({ day, endedAt, rowsDropped: false }, retention).rowsDropped;
+    };
+    expect(told("2026-11-24", new Date(now))).toBe(false);
+    expect(told("2026-11-23", new Date(now))).toBe(true);
+    // A day with a run that has not ended keeps its rows.
+    expect(told("2026-11-23", null)).toBe(false);
     now = NOON + 91 * DAY_MS;
     await upkeep();
     expect(await counts()).toEqual([0, 0, 0]);
@@ -135,21 +142,19 @@ describe.each([
     expect(await counts()).toEqual([0, 0, 0]);
   });
 
-  test("facts and marks go after two days", async () => {
+  test("facts go after two days", async () => {
     await upkeep();
     const { db } = database;
     const at = new Date(NOON);
     const fact = { workflowId: "wf_1", triggerKey: "webhook", fact: "key", createdAt: at };
     await db.insert(workflowFacts).values({ ...fact, day: utcDay(NOON) });
-    const mark = { kind: "file" as const, runId: "run_1", chain: [], createdAt: at };
-    await db.insert(workflowMarks).values({ ...mark, subject: "/a" });
-    const left = async () => [await db.$count(workflowFacts), await db.$count(workflowMarks)];
+    const left = () => db.$count(workflowFacts);
     now = NOON + DAY_MS;
     await upkeep();
-    expect(await left()).toEqual([1, 1]);
+    expect(await left()).toBe(1);
     now = NOON + 3 * DAY_MS;
     await upkeep();
-    expect(await left()).toEqual([0, 0]);
+    expect(await left()).toBe(0);
   });
 
   test("between two looks nothing is asked of the database", async () => {

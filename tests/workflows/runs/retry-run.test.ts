@@ -177,6 +177,19 @@ describe("a retry", () => {
     await expect(retry(runId, "take")).rejects.toMatchObject({ code: "changed_meanwhile" });
   });
 
+  test("of a run whose rows went with their day is refused", async () => {
+    const runId = await failedRun();
+    const now = stage.store.clock.now();
+    const later = { ...stage.store, clock: { now: () => now + 8 * 86_400_000 } };
+    const retrying = withTransaction(database.db, (transaction) =>
+      retryRun(transaction, later, {
+        ...{ runId, userId: owner, readDefinition: readPlainDefinition },
+        readsTrigger: ({ kind }) => kind === "input",
+      }),
+    );
+    await expect(retrying).rejects.toMatchObject({ code: "changed_meanwhile" });
+  });
+
   test("of a run whose rows are gone begins anew where it needs none of them", async () => {
     const runId = await failedRun();
     await withTransaction(database.db, (transaction) =>

@@ -57,6 +57,24 @@ describe("sum", () => {
   });
 });
 
+test.each(["skip", "route"] as const)(
+  "a row that %s leaves out counts in no value",
+  async (mode) => {
+    const values = {
+      orders: { op: "count" },
+      revenue: { op: "sum", field: "total" },
+      late: { op: "count" },
+    };
+    const rows = [
+      { c: "DE", total: 10 },
+      { c: "DE", total: "n/a" },
+      { c: "FR", total: "?" },
+    ];
+    const made = await runStep(step, { settings: { by: ["c"], values }, rows, onRowError: mode });
+    expect(made.outputs.main).toEqual([{ c: "DE", orders: 1, revenue: 10, late: 1 }]);
+  },
+);
+
 describe("min and max", () => {
   test.each<[readonly JsonValue[], JsonValue, JsonValue]>([
     [["9.50", "10.25", "100"], "9.50", "100"],

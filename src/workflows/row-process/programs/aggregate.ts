@@ -56,17 +56,23 @@ class Groups {
   readonly #by: readonly string[];
   readonly #wanted: readonly (readonly [string, ValueSettings])[];
   readonly #groups = new Map<string, Group>();
+  /** Of no group: they never take a row. */
+  readonly #checks: readonly Measure[];
   #bytes = 0;
 
   constructor(by: readonly string[], values: Readonly<Record<string, ValueSettings>>) {
     this.#by = by;
     this.#wanted = Object.entries(values);
+    this.#checks = this.#wanted.map(([, value]) => createMeasure(value));
   }
 
   /** Returns false for a row of a further group for which there is no room. Throws a `RowFault`. */
   add(row: Row): boolean {
     const key = keyOf(row, this.#by);
-    const group = this.#groups.get(key) ?? this.#open(key, row);
+    const known = this.#groups.get(key);
+    // All of them before any takes the row: a row that is left out counts nowhere, and makes no group.
+    for (const { check } of known?.measures ?? this.#checks) check?.(row);
+    const group = known ?? this.#open(key, row);
     if (group === undefined) return false;
     for (const measure of group.measures) this.#bytes += measure.add(row);
     return true;

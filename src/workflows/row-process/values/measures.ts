@@ -12,6 +12,8 @@ export interface ValueSettings {
 
 /** The value of one field over the rows of one group. Null is left out of every one but `first`, `last` and `list`. */
 export interface Measure {
+  /** Throws a `RowFault` for a row that it cannot take. Called before `add`, which then takes it. */
+  readonly check?: (row: Row) => void;
   /** Returns the bytes that it holds more than before, as far as they are known. */
   readonly add: (row: Row) => number;
   readonly value: () => JsonValue;
@@ -106,11 +108,17 @@ function createSum(field: string, result: (summed: Summed) => JsonValue): Measur
   let count = 0;
   let hasTexts = false;
   let longest = 0;
+  const numberIn = (row: Row) => {
+    const value = fieldOf(row, field) ?? null;
+    return value === null ? undefined : { value, number: numberOf(value, field) };
+  };
   return {
+    check: (row) => void numberIn(row),
     add(row) {
-      const value = fieldOf(row, field) ?? null;
-      if (value === null) return 0;
-      sum.add(numberOf(value, field));
+      const found = numberIn(row);
+      if (found === undefined) return 0;
+      const { value, number } = found;
+      sum.add(number);
       count += 1;
       if (typeof value !== "string") return 0;
       hasTexts = true;
@@ -139,6 +147,10 @@ function createBest(field: string, sign: 1 | -1): Measure {
   let best: JsonValue = null;
   /** The best by number; undefined once there was a value that is none. */
   let numeric: { readonly value: JsonValue; readonly number: Decimal } | null | undefined = null;
+  const check = (row: Row) => {
+    const value = fieldOf(row, field) ?? null;
+    if (value !== null && numeric !== undefined) decimalOf(value);
+  };
   const takeNumber = (value: JsonValue): number => {
     const number = numeric === undefined ? undefined : decimalOf(value);
     if (numeric === undefined || number === undefined) {
@@ -151,6 +163,7 @@ function createBest(field: string, sign: 1 | -1): Measure {
     return grown;
   };
   return {
+    check,
     add(row) {
       const value = fieldOf(row, field) ?? null;
       if (value === null) return 0;
