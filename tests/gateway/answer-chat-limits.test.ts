@@ -10,7 +10,7 @@ import type { ChatRequest } from "../../src/core/chat/chat-request.ts";
 import { ServiceError } from "../../src/core/service-error.ts";
 import type { Database } from "../../src/db/database.ts";
 import { answerChat } from "../../src/gateway/answer-chat.ts";
-import { embed } from "../../src/gateway/embed.ts";
+import { boundEmbeddingTokens, embed } from "../../src/gateway/embed.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
 import type { Limits } from "../../src/limits/limits.ts";
 import { openMemoryLimits } from "../../src/limits/memory-limits.ts";
@@ -425,6 +425,17 @@ describe("A call for embeddings", () => {
       expect(rows[0]?.extraCharge ?? 0).toBe(Math.max(0, reply.inputTokens - estimate));
     },
   );
+});
+
+describe("What a call for embeddings reserves", () => {
+  it.each([
+    ["你好，世界", 15],
+    ["extraordinarily", 15],
+    [[1, 2, 3], 3],
+  ])("is at least a token for each byte of %j, and its marks", (input, least) => {
+    expect(boundEmbeddingTokens([input])).toBeGreaterThan(least);
+    expect(boundEmbeddingTokens([input, input])).toBe(2 * boundEmbeddingTokens([input]));
+  });
 });
 
 describe("The answer has what was granted and no more", () => {

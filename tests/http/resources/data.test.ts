@@ -117,6 +117,15 @@ describe.skipIf(databaseServerUrl === undefined)("/v1/data", () => {
     expect(await answer.json()).toMatchObject({ data: [{ n: 7 }], has_more: false, next: null });
   });
 
+  it("answers HEAD without rows, and ends the reading that it began", async () => {
+    const answer = await call("/things?format=csv", { method: "HEAD" });
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([
+      200,
+      expect.stringContaining("text/csv"),
+    ]);
+    await expect.poll(() => stage.openReads()).toBe(0);
+  });
+
   it("ends an answer that is cut with a line that says so, and without its end", async () => {
     const printed = vi.spyOn(console, "error");
     const answer = await call("/things?format=csv");

@@ -160,6 +160,36 @@ describe("4.6 /v1/files by the official client", () => {
 });
 
 describe("4.6 an upload", () => {
+  it("is not stored when its key was deleted while its body came", async () => {
+    const made = { method: "POST", path: "/v1/api-keys", body: { name: "short" } };
+    const { body } = await call(made);
+    const raw = await openRawClient(gateway.port);
+    raw.send(
+      rawRequest("POST", "/v1/files", {
+        authorization: `Bearer ${body.key}`,
+        "content-type": FILE_FORM_TYPE,
+        "transfer-encoding": "chunked",
+      }),
+    );
+    const form = fileForm({ content: "of a key that was" });
+    const chunk = (bytes: Uint8Array) =>
+      raw.send(
+        Buffer.concat([
+          Buffer.from(`${bytes.length.toString(16)}\r\n`),
+          bytes,
+          Buffer.from("\r\n"),
+        ]),
+      );
+    chunk(form.subarray(0, -5));
+    const deleted = await call({ method: "DELETE", path: `/v1/api-keys/${body.id}` });
+    expect(deleted.status).toBe(200);
+    chunk(form.subarray(-5));
+    raw.send("0\r\n\r\n");
+    expect((await raw.readResponse()).status).toBe(401);
+    expect(isStored("of a key that was")).toBe(false);
+    raw.close();
+  });
+
   it("is taken byte by byte", async () => {
     const raw = await openRawClient(gateway.port);
     raw.send(

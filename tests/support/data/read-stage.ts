@@ -51,12 +51,20 @@ export async function openReadStage(url: string, parts: Pick<ReadParts, "limits"
   const socketPath = join(folder, "socket");
   server.listen(socketPath);
   await once(server, "listening");
+  let reads = 0;
+  const isDone = () => {
+    reads -= 1;
+  };
   const process: Pick<DataProcess, "request"> = {
-    request: (path, body, signal) =>
-      askProcess(socketPath, { path, body, isDone: () => undefined }, signal),
+    request: (path, body, signal) => {
+      reads += 1;
+      return askProcess(socketPath, { path, body, isDone }, signal);
+    },
   };
   return {
     ...{ engine, statements, reader, process, socketPath },
+    /** Reads that have not ended. */
+    openReads: () => reads,
     end: (ids: readonly string[] | "all", reason: string) => {
       for (const listener of endings) listener(ids, reason);
     },
