@@ -67,7 +67,8 @@ export function shortAnswer({ path }: { readonly path: string }) {
 
 /** A cloud's model of this name, as the table of traits knows it. */
 export function cloudModel(cloud: Cloud, id: string): Model {
-  return { id, backend: cloud, created: 0, ownedBy: cloud, ...traitsOf(cloud, id) };
+  const names = { id, backend: cloud, created: 0, ownedBy: cloud };
+  return { ...names, structuredOutputs: false, ...traitsOf(cloud, id) };
 }
 
 export function cloudAt(cloud: Cloud, address: string, setup: Partial<CloudSetup> = {}): Backend {

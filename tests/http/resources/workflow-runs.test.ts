@@ -139,6 +139,20 @@ describe("A run that is started by hand", () => {
 });
 
 describe("GET /api/pipeline/runs/{runId}", () => {
+  it("tells that the rows of an ended run went with their day", async () => {
+    const told = async (at: number, endedAt: Date | null) => {
+      const id = await storeRun(at, { endedAt });
+      const answer = await owner.call({ path: `${RUNS}/${id}` });
+      const rows = await owner.call({ path: `${RUNS}/${id}/steps/$trigger/rows` });
+      return [answer.body.rows_dropped, rows.status];
+    };
+    const now = Date.now();
+    expect(await told(now, new Date(now))).toEqual([false, 200]);
+    const old = now - 9 * DAY_MS;
+    expect(await told(old, new Date(old))).toEqual([true, 404]);
+    expect(await told(old, null)).toEqual([false, 200]);
+  });
+
   it("shows the run with its steps", async () => {
     const at = new Date(NOON);
     const error = { step: "check", row: 2, code: "no_number", message: "n is no number." };
@@ -173,7 +187,7 @@ describe("GET /api/pipeline/runs/{runId}", () => {
       ...{ workflow_name: "orders", version: 1, trigger: { kind: "webhook" } },
       ...{ chain: ["wf_first"], queued_at: time, started_at: time, ended_at: time },
       ...{ attempts: 2, retries: 1, failed_step: "check", error, broke_at: null, usage },
-      ...{ retry_of: null, retry_from: null, rows_dropped: false },
+      ...{ retry_of: null, retry_from: null, rows_dropped: expect.any(Boolean) },
       steps: [
         {
           ...{ ...step, ...none, id: "orders", kind: "tiny_source", status: "completed" },
