@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const CACHE = join(ROOT, "node_modules/.cache/inference-gateway/bundles");
 const OLD_MS = 86_400_000;
-/** A server that runs still loads parts of its own. */
+/** A server that runs still starts programs of its own state. */
 const KEPT = 4;
 /** What programs are made of, beside packages. */
 const SOURCES = ["src", "scripts", "tests/support"];
@@ -106,14 +106,12 @@ async function bundleSources(program, folder) {
     plugins: [filesBesideTheirSource(program, folder, started)],
   };
   try {
-    let known;
+    let entryPoints;
     do {
-      known = started.size;
+      entryPoints = [program, ...started];
       // Our own modules alone tell what is started.
-      const entryPoints = [program, ...started];
       await build({ ...options, entryPoints, packages: "external" });
-    } while (started.size > known);
-    const entryPoints = [program, ...started];
+    } while (started.size >= entryPoints.length);
     return (await build({ ...options, entryPoints, external: WITH_BINARIES })).outputFiles;
   } finally {
     await stop();
