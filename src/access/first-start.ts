@@ -97,8 +97,9 @@ async function holdsPassword(
 }
 
 /**
- * Sets the password of the first administrator, the user `admin`, when it has none: of nobody else, and not of a person who
- * logs in through a provider. A given password is valid as it is; a generated one must be changed.
+ * Sets the password of the user `admin` if it is the first administrator, has no password, and is not linked to an account of
+ * a provider: a person who logs in there must not get a second way in. A given password is valid as it is; a generated one
+ * must be changed.
  */
 async function givePassword(
   transaction: Db,

@@ -41,7 +41,7 @@ export interface Model extends ModelTraits {
   /** Unix seconds; 0 when the engine does not report it. */
   readonly created: number;
   readonly ownedBy: string;
-  /** True where it is told the form that an answer is to have: `response_format` and its like. */
+  /** True if the model receives `response_format`, which says what form its answer must have. */
   readonly structuredOutputs?: boolean | undefined;
   /** True of the engine simulator's models, which says so in its list. */
   readonly isSimulated?: boolean | undefined;

@@ -2,9 +2,8 @@ import { keepLargeNumbers } from "../lib/json/exact-json.ts";
 import type { JsonValue } from "../lib/json/json.ts";
 
 /**
- * Returns the path of the first number that is another one now than in the text, because it is too large or has too many
- * digits; undefined where there is none. `parsed` is what `JSON.parse` has made of the text. Fractions may be rounded: no
- * object is named by one.
+ * Returns the path of the first number that `JSON.parse` changed, because it is too large or has too many digits; undefined if
+ * it changed no number. `parsed` is its result for `text`. Rounded fractions are allowed, because no object is named by one.
  */
 export function findChangedNumber(text: string, parsed: JsonValue): readonly string[] | undefined {
   const kept = keepLargeNumbers(text);

@@ -92,8 +92,8 @@ export async function addFolderFiles(
 }
 
 /**
- * Copies files and adds the copies to the store. When they do not get there, none is left: they would be files of the
- * owner that nobody asked for, and the job makes them again when it is resumed.
+ * Copies files and adds the copies to the store. If that fails, all copies are deleted: otherwise they would stay as files
+ * of the owner, and the resumed job would copy them again.
  */
 async function addPortion(
   parts: FolderParts,

@@ -54,7 +54,10 @@ function relationOf(attributes: Attributes): string {
   return attributes[prefixed ?? "id"] ?? "";
 }
 
-/** The path of a relation's target: relative to its folder, or from the root. Empty, as no part's, for one that is none. */
+/**
+ * Returns the path of a relation's target, which is relative to its folder or begins at the root. Returns an empty text, which
+ * is the path of no part, if the target is not a path.
+ */
 function pathOf(folder: string, target: string): string {
   try {
     const { pathname } = new URL(target, `file:///${folder}/`);
