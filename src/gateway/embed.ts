@@ -37,9 +37,8 @@ export async function embed(
   embeddings.check(request);
   const model = await embeddings.resolve(request.model);
   const inputTokens = estimateEmbeddingTokens(request.inputs);
-  // The estimate is too low for most scripts other than Latin: what the engine counts must not exceed what is reserved.
-  const reserved = boundEmbeddingTokens(request.inputs);
-  const admission = await admitCall(gateway, call, { inputTokens: reserved, outputTokens: 0 });
+  const bound = boundEmbeddingTokens(request.inputs);
+  const admission = await admitCall(gateway, call, reservationOf(inputTokens, bound));
   const meter = new CallMeter(gateway, call, admission && { admission });
   await meter.begin({ model, inputTokens });
   const answer = await meterWhole(meter, embeddings.embed(request, model, call), (made) => ({
@@ -52,6 +51,18 @@ export async function embed(
     inputTokens: answer.inputTokens ?? inputTokens,
     limits: admission?.status,
   };
+}
+
+/**
+ * The estimate must remain. Because it is too low for most scripts other than Latin, the bound is reserved as far as
+ * tokens remain, so that calls at the same time cannot exceed a limit. One call may, close to exhaustion.
+ */
+function reservationOf(
+  estimate: number,
+  bound: number,
+): { readonly inputTokens: number; readonly outputTokens: number } {
+  const certain = Math.max(0, estimate - 1);
+  return { inputTokens: certain, outputTokens: bound - certain };
 }
 
 /** The most tokens that an engine may count: no tokenizer makes more of a text than it has bytes, beside its marks. */

@@ -302,6 +302,22 @@ describe("K06: every limit, on every metered route,", () => {
     expect(used).toBeGreaterThan(0);
   });
 
+  it("texts to embed hold a token for each byte, or all that is left", async () => {
+    const key = await issueKey(stage.gateway, { token_limit: 10 });
+    stage.simulator.reset();
+    stage.simulator.script({ stall: { at: "headers" } });
+    const body = { model: "sim-embed", input: "你好世界" };
+    const request = withKey(key, { path: "/v1/embeddings", body });
+    const first = await openCall(stage.gateway.port, request);
+    await stage.simulator.awaitEntry(({ method }) => method === "POST");
+    expect((await readLimitUse(stage.gateway, key, "tokens")).remaining).toBe(0);
+    expectRefusal(await callGateway(stage.gateway.port, request), "token_limit_exceeded");
+    first.reset();
+    await settledUse(stage.gateway, key, "tokens");
+    stage.simulator.reset();
+    expect((await callGateway(stage.gateway.port, request)).status).toBe(200);
+  });
+
   it("the list of models is not limited, and tokens are not counted for a key that may make no calls", async () => {
     const key = await issueKey(stage.gateway, {
       rpm_limit: 0,
