@@ -1,7 +1,6 @@
 import type { LimitStatus } from "../core/limit-status.ts";
 import type { Assistant } from "../knowledge/assistants/assistant.ts";
 import { toAbortSignal } from "../lib/cancellation.ts";
-import type { JsonObject } from "../lib/json/json.ts";
 import { runTool } from "../tools/run-tool.ts";
 import type { Tool, ToolResult } from "../tools/tool.ts";
 import { admitCall } from "./admit.ts";
@@ -20,7 +19,8 @@ export interface ToolCall {
   readonly tool: Tool;
   /** The assistant through which the caller sees it. */
   readonly assistant: Assistant;
-  readonly args: JsonObject;
+  /** The JSON text of its arguments, as received: parsing alone would change large numbers unseen. */
+  readonly args: string;
   /** Returns true once the client has the status 200. */
   readonly isAnswered?: () => boolean;
 }

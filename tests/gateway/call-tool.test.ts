@@ -28,7 +28,7 @@ function call(tool: Tool, args = {}, change: Partial<Parameters<typeof callTool>
     signal: stage.client.signal,
     ...change,
   };
-  return callTool(stage.gateway, client, { tool, assistant, args });
+  return callTool(stage.gateway, client, { tool, assistant, args: JSON.stringify(args) });
 }
 
 describe("A call of a tool by /mcp", () => {

@@ -10,6 +10,7 @@ import type { Deps } from "../../deps.ts";
 import { callTool } from "../../gateway/call-tool.ts";
 import type { OpenCall } from "../../gateway/open-calls.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
+import { rawMember } from "../../lib/json/raw-json.ts";
 import { markedArguments } from "../../tools/servers/protocol/parameter-headers.ts";
 import type { BoundTools } from "../../tools/visible-tools.ts";
 import { answerLate } from "../answers/late-answer.ts";
@@ -22,6 +23,8 @@ export interface McpCall {
   readonly request: McpRequest;
   readonly era: Era;
   readonly params: JsonObject;
+  /** The body as received. */
+  readonly text: string;
   readonly context: RequestContext;
   readonly caller: Caller;
   readonly bound: BoundTools;
@@ -33,7 +36,7 @@ export interface McpCall {
  * with the `ServiceError` of a call that is refused or ended before its status was sent.
  */
 export async function answerToolCall(deps: Deps, call: McpCall): Promise<Response> {
-  const { context, caller, bound, open, request, params, era } = call;
+  const { context, caller, bound, open, request, params, text, era } = call;
   const { requestId, arrivedAt: startedAt, line, trace, address, errorForm } = context.env;
   const channel = "mcp" as const;
   const overload = deps.callGate.refusal(true);
@@ -56,7 +59,7 @@ export async function answerToolCall(deps: Deps, call: McpCall): Promise<Respons
   const reply = await callTool(
     deps.gateway,
     { ...client, observer: line, trace },
-    { tool, assistant, args, isAnswered: () => isAnswered },
+    { tool, assistant, args: rawArguments(text), isAnswered: () => isAnswered },
   );
   open.releaseBody();
   const said = reply.limits && errorForm.sayLimits(reply.limits, deps.clock.now());
@@ -80,6 +83,10 @@ export async function answerToolCall(deps: Deps, call: McpCall): Promise<Respons
     abort: () => open.abort(),
     onEnd: () => open.close(),
   });
+}
+
+function rawArguments(text: string): string {
+  return rawMember(rawMember(text, "params") ?? "{}", "arguments") ?? "{}";
 }
 
 /** The official clients name both forms. Those that name none are given JSON or streams as any other. */

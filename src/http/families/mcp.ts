@@ -35,8 +35,8 @@ export function mcpRoutes(deps: Deps): Router {
     const open = openQuietCall(deps, context);
     try {
       const limits = bodyLimits(deps, open);
-      const { body } = await readJsonBody(context.req.raw, limits);
-      return await answer(deps, context, { caller, open, body });
+      const { body, text } = await readJsonBody(context.req.raw, limits);
+      return await answer(deps, context, { caller, open, body, text });
     } catch (thrown) {
       open.close();
       throw thrown;
@@ -54,7 +54,7 @@ function bodyLimits({ settings }: Deps, open: OpenCall): BodyLimits {
   return { ...size, maxDepth, signal: open.signal, hold: (bytes) => open.holdBody(bytes) };
 }
 
-interface Received extends Pick<McpCall, "caller" | "open"> {
+interface Received extends Pick<McpCall, "caller" | "open" | "text"> {
   readonly body: unknown;
 }
 
@@ -62,7 +62,7 @@ interface Received extends Pick<McpCall, "caller" | "open"> {
 async function answer(
   deps: Deps,
   context: RequestContext,
-  { caller, open, body }: Received,
+  { caller, open, body, text }: Received,
 ): Promise<Response> {
   let request: McpRequest | undefined;
   let era: Era = "legacy";
@@ -77,7 +77,7 @@ async function answer(
     const { known } = deps.knowledge.assistants;
     const bound = boundTools({ registry: deps.tools, known }, caller);
     const params = paramsOf(request);
-    const call = { request, era, params, context, caller, bound, open };
+    const call = { request, era, params, text, context, caller, bound, open };
     if (request.method === "tools/call") return await answerToolCall(deps, call);
     const result = resultOf(call, factsOf(deps, bound));
     open.close();

@@ -1,16 +1,17 @@
 import { z } from "@hono/zod-openapi";
+import { parseRequest } from "../../codecs/shared/check-request.ts";
 import type { SessionCaller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { tryTool } from "../../gateway/try-tool.ts";
 import type { Assistant } from "../../knowledge/assistants/assistant.ts";
-import type { JsonObject } from "../../lib/json/json.ts";
+import { rawMember } from "../../lib/json/raw-json.ts";
 import { listLeftOut, listReplaced } from "../../tools/servers/tool-servers.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { trialAssistant } from "../../tools/trial-assistant.ts";
 import { visibleTools } from "../../tools/visible-tools.ts";
 import { jsonResponse } from "../answers/json-response.ts";
-import { readCheckedBody } from "../bodies/read-checked-body.ts";
+import { readJsonBody } from "../bodies/read-json-body.ts";
 import { count, queryId } from "../fields.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { openQuietCall } from "../request/open-quiet-call.ts";
@@ -165,13 +166,14 @@ export function toolTrialsRoutes(deps: Deps): Router {
     const open = openQuietCall(deps, context);
     try {
       const { signal } = open;
-      const given = await readCheckedBody(context, trial, BODY_LIMITS);
+      const { body, text: received } = await readJsonBody(context.req.raw, BODY_LIMITS);
+      const given = parseRequest(trial, body);
       const assistant = await assistantOf(deps, caller, given);
       const name = context.req.param("name") ?? "";
       const tool = visibleTools(deps.tools, assistant, caller).find((one) => one.name === name);
       if (tool === undefined) throw unknownTool();
       const client = { requestId, caller, channel: "mcp", address, startedAt, signal } as const;
-      const call = { tool, assistant, args: given.arguments as JsonObject };
+      const call = { tool, assistant, args: rawMember(received, "arguments") ?? "{}" };
       const beganAt = clock.now();
       const { text, isError, argument } = await tryTool(
         withAssistants(deps),

@@ -150,6 +150,26 @@ describe("POST /mcp", () => {
       expect(ran).toEqual([]);
     });
 
+    it("runs no tool with a number that parsing would change", async () => {
+      const calling = (args: string) =>
+        stage.post(
+          bound.key,
+          `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_files","arguments":${args}}}`,
+        );
+      for (const limit of ["9007199254740993", "-9007199254740993", "1e400"]) {
+        const { result } = (await (await calling(`{"limit":${limit}}`)).json()) as Json;
+        expect([limit, result]).toMatchObject([
+          limit,
+          { isError: true, content: [{ text: expect.stringContaining("'limit'") }] },
+        ]);
+      }
+      expect(ran).toEqual([]);
+      // Of equal names the last counts, as everywhere.
+      await calling('{"limit":9007199254740993,"limit":4}');
+      await calling('{"limit":9007199254740991}');
+      expect(ran).toEqual([{ limit: 4 }, { limit: 9007199254740991 }]);
+    });
+
     it("echoes ids of texts and integers, and refuses others", async () => {
       for (const id of ["", "a", "ünï", 0, -1, 2 ** 40, Number.MAX_SAFE_INTEGER]) {
         const response = await stage.post(bound.key, { jsonrpc: "2.0", id, method: "ping" });

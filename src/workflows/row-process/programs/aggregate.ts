@@ -56,30 +56,28 @@ class Groups {
   readonly #by: readonly string[];
   readonly #wanted: readonly (readonly [string, ValueSettings])[];
   readonly #groups = new Map<string, Group>();
-  /** Of no group: they never take a row. */
-  readonly #checks: readonly Measure[];
   #bytes = 0;
 
   constructor(by: readonly string[], values: Readonly<Record<string, ValueSettings>>) {
     this.#by = by;
     this.#wanted = Object.entries(values);
-    this.#checks = this.#wanted.map(([, value]) => createMeasure(value));
   }
 
-  /** Returns false for a row of a further group for which there is no room. Throws a `RowFault`. */
+  /** Returns false for a row of a further group for which there is no room; it is read again. Throws a `RowFault`. */
   add(row: Row): boolean {
     const key = keyOf(row, this.#by);
     const known = this.#groups.get(key);
-    // All of them before any takes the row: a row that is left out counts nowhere, and makes no group.
-    for (const { check } of known?.measures ?? this.#checks) check?.(row);
-    const group = known ?? this.#open(key, row);
-    if (group === undefined) return false;
-    for (const measure of group.measures) this.#bytes += measure.add(row);
+    if (known === undefined && this.#bytes > GROUPS_MAX_BYTES) return false;
+    const group = known ?? this.#groupOf(row);
+    // All of them before any is added: a row that is left out counts nowhere, and makes no group.
+    const adds = group.measures.map((measure) => measure.read(row));
+    if (known === undefined) this.#keep(key, group);
+    for (const add of adds) this.#bytes += add();
     return true;
   }
 
   addEmpty(): void {
-    if (this.#groups.size === 0) this.#open("", {});
+    if (this.#groups.size === 0) this.#keep("", this.#groupOf({}));
   }
 
   *rows(): Generator<() => JsonObject, void> {
@@ -92,15 +90,16 @@ class Groups {
       };
   }
 
-  #open(key: string, row: Row): Group | undefined {
-    if (this.#bytes > GROUPS_MAX_BYTES) return undefined;
+  #groupOf(row: Row): Group {
     const fields: Record<string, unknown> = {};
     for (const name of this.#by) setField(fields, name, fieldOf(row, name));
     const measures = this.#wanted.map(([, value]) => createMeasure(value));
-    const group: Group = { by: fields as JsonObject, measures };
+    return { by: fields as JsonObject, measures };
+  }
+
+  #keep(key: string, group: Group): void {
     this.#groups.set(key, group);
-    this.#bytes += GROUP_BYTES + key.length * 2 + measures.length * MEASURE_BYTES;
-    return group;
+    this.#bytes += GROUP_BYTES + key.length * 2 + group.measures.length * MEASURE_BYTES;
   }
 }
 

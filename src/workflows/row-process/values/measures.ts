@@ -12,14 +12,17 @@ export interface ValueSettings {
 
 /** The value of one field over the rows of one group. Null is left out of every one but `first`, `last` and `list`. */
 export interface Measure {
-  /** Throws a `RowFault` for a row that it cannot take. Called before `add`, which then takes it. */
-  readonly check?: (row: Row) => void;
-  /** Returns the bytes that it holds more than before, as far as they are known. */
-  readonly add: (row: Row) => number;
+  /** Reads what it needs of a row, and changes nothing. Throws a `RowFault` for a row that it cannot take. */
+  readonly read: (row: Row) => Add;
   readonly value: () => JsonValue;
 }
 
+/** Adds what was read. Returns the bytes that the measure holds more than before, as far as they are known. */
+export type Add = () => number;
+
 type Make = (field: string) => Measure;
+
+const NOTHING: Add = () => 0;
 
 const BYTES_PER_CHARACTER = 2;
 const ITEM_BYTES = 40;
@@ -32,7 +35,7 @@ const MEASURES: Readonly<Record<string, Make>> = {
   first: (field) => {
     let found: JsonValue | undefined;
     return {
-      add(row) {
+      read: (row) => () => {
         if (found !== undefined) return 0;
         found = fieldOf(row, field) ?? null;
         return bytesOf(found);
@@ -43,7 +46,7 @@ const MEASURES: Readonly<Record<string, Make>> = {
   last: (field) => {
     let found: JsonValue = null;
     return {
-      add(row) {
+      read: (row) => () => {
         found = fieldOf(row, field) ?? null;
         return 0;
       },
@@ -53,7 +56,7 @@ const MEASURES: Readonly<Record<string, Make>> = {
   list: (field) => {
     const items: JsonValue[] = [];
     return {
-      add(row) {
+      read: (row) => () => {
         const value = fieldOf(row, field) ?? null;
         items.push(value);
         return bytesOf(value);
@@ -64,7 +67,7 @@ const MEASURES: Readonly<Record<string, Make>> = {
   count_distinct: (field) => {
     const seen = new Set<string>();
     return {
-      add(row) {
+      read: (row) => () => {
         if (fieldOf(row, field) === null) return 0;
         const key = keyOf(row, [field]);
         if (seen.has(key)) return 0;
@@ -88,7 +91,7 @@ export function createMeasure({ op, field }: ValueSettings): Measure {
 function createCount(field: string | undefined): Measure {
   let count = 0;
   return {
-    add(row) {
+    read: (row) => () => {
       if (field === undefined || fieldOf(row, field) !== null) count += 1;
       return 0;
     },
@@ -108,23 +111,21 @@ function createSum(field: string, result: (summed: Summed) => JsonValue): Measur
   let count = 0;
   let hasTexts = false;
   let longest = 0;
-  const numberIn = (row: Row) => {
-    const value = fieldOf(row, field) ?? null;
-    return value === null ? undefined : { value, number: numberOf(value, field) };
+  const add = (value: JsonValue, number: Decimal): number => {
+    sum.add(number);
+    count += 1;
+    if (typeof value !== "string") return 0;
+    hasTexts = true;
+    const grown = Math.max(0, value.length - longest);
+    longest += grown;
+    return grown;
   };
   return {
-    check: (row) => void numberIn(row),
-    add(row) {
-      const found = numberIn(row);
-      if (found === undefined) return 0;
-      const { value, number } = found;
-      sum.add(number);
-      count += 1;
-      if (typeof value !== "string") return 0;
-      hasTexts = true;
-      const grown = Math.max(0, value.length - longest);
-      longest += grown;
-      return grown;
+    read(row) {
+      const value = fieldOf(row, field) ?? null;
+      if (value === null) return NOTHING;
+      const number = numberOf(value, field);
+      return () => add(value, number);
     },
     value: () => (count === 0 ? null : result({ total: String(sum), count, hasTexts })),
   };
@@ -147,12 +148,7 @@ function createBest(field: string, sign: 1 | -1): Measure {
   let best: JsonValue = null;
   /** The best by number; undefined once there was a value that is none. */
   let numeric: { readonly value: JsonValue; readonly number: Decimal } | null | undefined = null;
-  const check = (row: Row) => {
-    const value = fieldOf(row, field) ?? null;
-    if (value !== null && numeric !== undefined) decimalOf(value);
-  };
-  const takeNumber = (value: JsonValue): number => {
-    const number = numeric === undefined ? undefined : decimalOf(value);
+  const takeNumber = (value: JsonValue, number: Decimal | undefined): number => {
     if (numeric === undefined || number === undefined) {
       numeric = undefined;
       return 0;
@@ -162,16 +158,19 @@ function createBest(field: string, sign: 1 | -1): Measure {
     numeric = { value, number };
     return grown;
   };
+  const add = (value: JsonValue, number: Decimal | undefined): number => {
+    const grown = takeNumber(value, number);
+    if (best !== null && compareValues(value, best) * sign <= 0) return grown;
+    const before = bytesOf(best);
+    best = value;
+    return grown + bytesOf(value) - before;
+  };
   return {
-    check,
-    add(row) {
+    read(row) {
       const value = fieldOf(row, field) ?? null;
-      if (value === null) return 0;
-      const grown = takeNumber(value);
-      if (best !== null && compareValues(value, best) * sign <= 0) return grown;
-      const before = bytesOf(best);
-      best = value;
-      return grown + bytesOf(value) - before;
+      if (value === null) return NOTHING;
+      const number = numeric === undefined ? undefined : decimalOf(value);
+      return () => add(value, number);
     },
     value: () => numeric?.value ?? best,
   };
