@@ -12,6 +12,8 @@ const PATTERNS_MAX = 100;
 /** Milliseconds of the years 1 to 9999. */
 const TIME_MIN = -62_135_596_800_000;
 const TIME_MAX = 253_402_300_799_999;
+/** Every number of this size or above is whole. */
+const WHOLE_MIN = 2 ** 53;
 const ISO_TIME =
   /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)([Zz]|[+-]\d{2}:\d{2})?)?$/;
 const TIMESTAMP = "google.protobuf.Timestamp";
@@ -73,13 +75,21 @@ function addNumbers(environment: Environment): void {
   }
 }
 
-/** Half away from zero, by the decimal digits that are shown. */
+/** Half away from zero, by the decimal digits that are shown. What has none beyond the places stays as it is. */
 function rounded(value: number, digits: number): number {
+  const size = Math.abs(value);
+  // Whole numbers of this size are shown without places, and shifting the largest would give no number.
+  if (size >= WHOLE_MIN) return value;
   const places = Math.min(15, Math.max(0, digits));
-  const shifted = Math.round(Number(`${Math.abs(value)}e${places}`));
-  const result = Number(`${shifted}e-${places}`);
-  // Numbers that are shown with an exponent have no digits to round.
-  return Number.isNaN(result) ? value : Math.sign(value) * result;
+  const result = Math.sign(value) * shifted(Math.round(shifted(size, places)), -places);
+  // Adding makes 0 of the zero with a sign.
+  return result + 0;
+}
+
+/** Moves the point by places. Numbers that are shown with an exponent have it raised. */
+function shifted(value: number, places: number): number {
+  const [shown = "", exponent = "0"] = String(value).split("e");
+  return Number(`${shown}e${Number(exponent) + places}`);
 }
 
 function addTexts(environment: Environment): void {
