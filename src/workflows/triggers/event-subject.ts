@@ -24,8 +24,10 @@ export interface EventSubject {
   readonly isWantedBy: (known: KnownTrigger) => boolean;
   /** Reads who may know of it; nobody else's workflow starts. */
   readonly readAudience: (db: Db) => Promise<(owner: TriggerOwner) => boolean>;
-  /** The workflows that led to the event. */
-  readonly readChain: (db: Db) => Promise<readonly string[]>;
+  /** The watched folder of a file, absolute. */
+  readonly watched?: string | undefined;
+  /** The workflows that led to the event. `watched` is given without symbolic links. */
+  readonly readChain: (db: Db, watched: string | undefined) => Promise<readonly string[]>;
   /** Shown with the run. */
   readonly facts: JsonObject;
   /** The name of the file connection, where a file of one is meant. */
@@ -79,8 +81,10 @@ function fileSubject(
     // The server's folders are for administrators, as the steps that read them are.
     readAudience: async (db) =>
       isUpload ? audienceOfUpload(db, body) : ({ role }) => role === "admin",
+    watched: isUpload ? undefined : body.folder,
     // No step deletes files.
-    readChain: async (db) => (change === "uploaded" ? chainOfFile(db, body) : []),
+    readChain: async (db, watched = "") =>
+      change === "uploaded" ? chainOfFile(db, body, watched) : [],
     facts: {
       path: body.path,
       ...(isUpload ? { file_id: body.file_id } : { folder: folder ?? null }),

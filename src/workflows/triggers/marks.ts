@@ -58,10 +58,17 @@ export function markKnowledge(
   return mark(transaction, "knowledge", subject, writer);
 }
 
-/** Returns the chain of the run that wrote the file, its own workflow last; empty when no run did. */
-export async function chainOfFile(db: Db, file: FileFacts): Promise<readonly string[]> {
+/**
+ * Returns the chain of the run that wrote the file, its own workflow last; empty when no run did. `folder` is that of a
+ * watched file without symbolic links, because files are marked by their path without them.
+ */
+export async function chainOfFile(
+  db: Db,
+  file: FileFacts,
+  folder: string,
+): Promise<readonly string[]> {
   if (file.source === "upload") return (await find(db, "file", file.file_id))?.chain ?? [];
-  const { folder, path, modified_at } = file;
+  const { path, modified_at } = file;
   const found = await find(db, "file", `${folder === "/" ? "" : folder}/${path}`);
   if (found === undefined) return [];
   // Somebody else may have written the file since.

@@ -12,6 +12,7 @@ import type { WorkflowStore } from "../workflow-store.ts";
 import { type EventSubject, subjectOf, type TriggerOwner } from "./event-subject.ts";
 import { eventRow, packFact } from "./fact-rows.ts";
 import type { KnownTrigger, KnownTriggers } from "./known-triggers.ts";
+import { realFolder } from "./real-folder.ts";
 
 export type EventStore = Pick<
   WorkflowStore,
@@ -37,8 +38,10 @@ export async function startByEvent(
   const triggers = (await known.find(subject.kind)).filter(subject.isWantedBy);
   if (triggers.length === 0) return;
   const { askOwn } = store.database;
+  // The disk is asked first: a file system that hangs must keep no place at the database.
+  const watched = subject.watched && (await realFolder(subject.watched));
   const { wanted, chain, occurredAt } = await askOwn((db) =>
-    readStart(db, { event, subject, triggers }),
+    readStart(db, { event, subject, triggers, watched }),
   );
   if (wanted.length === 0) return;
   const rows = await packFact(eventRow(event, { occurredAt, folder: subject.folder }));
@@ -85,10 +88,12 @@ async function start(
 
 interface StartQuery extends Pick<Start, "event" | "subject"> {
   readonly triggers: readonly KnownTrigger[];
+  /** The watched folder of a file without symbolic links. */
+  readonly watched: string | undefined;
 }
 
 /** Reads which of the triggers may know of the event, and what goes with the runs. */
-async function readStart(db: Db, { event, subject, triggers }: StartQuery) {
+async function readStart(db: Db, { event, subject, triggers, watched }: StartQuery) {
   const owners = await readOwners(db, triggers);
   const mayKnow = await subject.readAudience(db);
   const wanted = triggers.filter(({ workflowId }) => {
@@ -101,7 +106,7 @@ async function readStart(db: Db, { event, subject, triggers }: StartQuery) {
     .where(eq(outboxEvents.id, event.id));
   return {
     wanted,
-    chain: await subject.readChain(db),
+    chain: await subject.readChain(db, watched),
     // The row of an event stays for days after its delivery.
     occurredAt: stored?.at ?? new Date(0),
   };
