@@ -8,7 +8,7 @@ import type { Row } from "../../../src/workflows/rows/row.ts";
 
 const names = (row: Row = {}) => namesOf({ trigger: {}, run: {} }, row);
 
-function valueOf(expression: string, row: Row = {}): JsonValue {
+function evaluated(expression: string, row: Row = {}): JsonValue {
   return compileExpression(expression)(names(row));
 }
 
@@ -33,6 +33,6 @@ describe("round", () => {
     ["round(-1.5e300, 15)", -1.5e300],
     ["round(9007199254740991.0, 15)", 9_007_199_254_740_991],
   ])("%s is %d, and no zero is negative", (expression, rounded) => {
-    expect(valueOf(expression)).toBe(rounded);
+    expect(evaluated(expression)).toBe(rounded);
   });
 });
