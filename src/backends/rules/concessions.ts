@@ -1,4 +1,5 @@
 import type { ClientCodec } from "../../codecs/codec.ts";
+import { tellLaterSystem } from "../../codecs/shared/system-messages.ts";
 import type { ChatRequest } from "../../core/chat/chat-request.ts";
 
 /** A feature that some models refuse and a call can do without: it is removed and the call is retried. */
@@ -19,6 +20,17 @@ export function withoutEffort(isCause: IsCause): Concession {
 /** Switches to another dialect of the format, because not every server accepts the same. */
 export function inDialect(isCause: IsCause, codec: ClientCodec): Concession {
   return { isCause, concede: (request) => request, codec };
+}
+
+/** Tells system messages in the middle of a conversation as user text, because templates of some models refuse them. */
+export const TELLING_SYSTEM: Concession = {
+  isCause: isMisplacedSystem,
+  concede: (request) => ({ ...request, messages: tellLaterSystem(request.messages) }),
+};
+
+/** True for what the templates of Qwen 3.5 and later say, in whatever words an engine wraps it. */
+export function isMisplacedSystem(message: string): boolean {
+  return /system message must be at the beginning/i.test(message);
 }
 
 /** Starts each turn with reasoning, for servers that require it back from clients that have not kept it. */

@@ -215,6 +215,12 @@ function pick(
   return Object.fromEntries(Object.entries(extra).filter(([name]) => isWanted(name)));
 }
 
+/** Leaves out a `top_k` that stands for all tokens, which clouds refuse; all is what they take without it. */
+export function withoutAllTokens(request: ChatRequest): ChatRequest {
+  const { topK = 1, ...parameters } = request.parameters;
+  return topK >= 1 ? request : { ...request, parameters };
+}
+
 /** Caps the temperature to a vendor's scale, which may end lower than those of the clients' formats. */
 export function capTemperature(request: ChatRequest, hottest: number): ChatRequest {
   const { temperature = 0 } = request.parameters;

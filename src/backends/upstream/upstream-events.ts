@@ -94,18 +94,23 @@ export class UpstreamEvents
   #readBytes(bytes: Uint8Array | undefined): Batch {
     if (bytes === undefined) return [];
     const batch = this.#reader.read(bytes);
-    const last = batch.at(-1);
-    if (last?.type === "finish") this.#finish();
-    if (last?.type !== "error") return batch;
-    this.#cut();
-    return [...batch.slice(0, -1), this.#errorEvent(last.error)];
+    const { type } = batch.at(-1) ?? {};
+    if (type === "finish") this.#finish();
+    else if (type === "error") this.#cut();
+    return this.#concealed(batch);
   }
 
   #readEnd(): Batch {
     this.#ended = true;
     const batch = this.#reader.end();
-    if (batch.length > 0) return batch;
+    if (batch.length > 0) return this.#concealed(batch);
     return [this.#errorEvent(new ServiceError("upstream_error", "The answer ended early."))];
+  }
+
+  /** Returns the batch without keys and addresses in its error, which is its last event. */
+  #concealed(batch: Batch): Batch {
+    const last = batch.at(-1);
+    return last?.type === "error" ? [...batch.slice(0, -1), this.#errorEvent(last.error)] : batch;
   }
 
   #errorEvent(error: ServiceError): ChatEvent {

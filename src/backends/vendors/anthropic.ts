@@ -7,7 +7,7 @@ import type { Backend, Model } from "../backend.ts";
 import { inDialect } from "../rules/concessions.ts";
 import { isToolForced, LEAST_BUDGET_TOKENS } from "../rules/conditions.ts";
 import { type EffortRule, nearestEffort } from "../rules/effort-rule.ts";
-import { capTemperature, type ParameterTable } from "../rules/parameter-rules.ts";
+import { capTemperature, type ParameterTable, withoutAllTokens } from "../rules/parameter-rules.ts";
 import { createChat } from "../run-chat.ts";
 import { askCount } from "../upstream/ask-count.ts";
 import { askStatus } from "../upstream/ask-upstream.ts";
@@ -125,7 +125,7 @@ export function createAnthropic({ upstream: given, models, forward, memory }: Cl
 
 /** A model that always thinks cannot be forced to call a tool, so the choice becomes `auto`. */
 function adapt(request: ChatRequest, model: Model): ChatRequest {
-  const adapted = capTemperature(request, HOTTEST);
+  const adapted = withoutAllTokens(capTemperature(request, HOTTEST));
   const alwaysThinks =
     model.thinking && model.generation !== "older" && model.efforts?.includes("none") !== true;
   if (!alwaysThinks || !isToolForced(request)) return adapted;

@@ -9,7 +9,7 @@ import { readContextOverflow } from "../../codecs/shared/openai-overflow.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { ContextOverflow } from "../../core/context-overflow.ts";
 import type { Backend } from "../backend.ts";
-import { inDialect, withThoughts } from "../rules/concessions.ts";
+import { inDialect, TELLING_SYSTEM, withThoughts } from "../rules/concessions.ts";
 import type { EffortRule } from "../rules/effort-rule.ts";
 import { capTemperature, type ParameterTable } from "../rules/parameter-rules.ts";
 import { readOutputLimit } from "../rules/read-output-limit.ts";
@@ -88,7 +88,7 @@ export function createCompatible(
     codec: createChatCompletionsClient(dialect),
     parameters: { ...COMPATIBLE_PARAMETERS, others: { rule: "ignore", forward } },
     effort: () => COMPATIBLE_EFFORT,
-    concessions: [STRICT, THOUGHTFUL],
+    concessions: [STRICT, THOUGHTFUL, TELLING_SYSTEM],
     memory,
     readOverflow,
     readOutputLimit,

@@ -8,7 +8,7 @@ import { readVendorError } from "../../codecs/shared/vendor-message.ts";
 import { isJsonObject } from "../../lib/json/json.ts";
 import type { Backend, Model } from "../backend.ts";
 import type { EffortRule } from "../rules/effort-rule.ts";
-import type { ParameterTable } from "../rules/parameter-rules.ts";
+import { type ParameterTable, withoutAllTokens } from "../rules/parameter-rules.ts";
 import { createChat } from "../run-chat.ts";
 import { askCount } from "../upstream/ask-count.ts";
 import { askStatus } from "../upstream/ask-upstream.ts";
@@ -75,6 +75,7 @@ export function createGoogle({ upstream, models, forward, memory }: CloudSetup):
     sealsTexts: true,
     readOverflow: readContextOverflow,
     readRefusalBody: readGoogleRefusal,
+    adapt: withoutAllTokens,
   });
   return {
     name: NAME,

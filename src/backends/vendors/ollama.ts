@@ -7,6 +7,7 @@ import {
 import type { ChatRequest } from "../../core/chat/chat-request.ts";
 import type { Backend } from "../backend.ts";
 import { createOllamaModels } from "../models/ollama-models.ts";
+import { isMisplacedSystem, TELLING_SYSTEM } from "../rules/concessions.ts";
 import type { EffortRule } from "../rules/effort-rule.ts";
 import { LOCAL_PARAMETERS, withoutTools } from "../rules/parameter-rules.ts";
 import { type ChatEngine, createChat } from "../run-chat.ts";
@@ -40,8 +41,11 @@ export function createOllama(upstream: Upstream, contextLength: number): Backend
     concessions: [
       { isCause: isThinkingUnsupported, concede: withoutThinking },
       { isCause: isToolsUnsupported, concede: withoutTools },
+      TELLING_SYSTEM,
     ],
     readOverflow: readContextOverflow,
+    // The engine calls it a fault of its own.
+    readRefusalBody: (body) => (isMisplacedSystem(body) ? { status: 400 } : {}),
   };
   const chat = createChat(engine);
   const listModels = createOllamaModels(upstream, { name: NAME, contextLength });

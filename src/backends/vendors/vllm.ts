@@ -5,7 +5,7 @@ import type { ChatRequest } from "../../core/chat/chat-request.ts";
 import { isJsonObject } from "../../lib/json/json.ts";
 import type { Backend, CallOptions, Model } from "../backend.ts";
 import { isChatModelName } from "../models/model-traits.ts";
-import { withoutEffort } from "../rules/concessions.ts";
+import { TELLING_SYSTEM, withoutEffort } from "../rules/concessions.ts";
 import type { EffortRule } from "../rules/effort-rule.ts";
 import { LOCAL_PARAMETERS, withoutTools } from "../rules/parameter-rules.ts";
 import { type ChatEngine, createChat } from "../run-chat.ts";
@@ -61,6 +61,7 @@ export function createVllm(upstream: Upstream): Backend {
       withoutEffort((message) => /chat_template|reasoning_effort/i.test(message)),
       // Without a tool parser none of the engine's models accepts tools.
       { isCause: (message) => /--tool-call-parser/.test(message), concede: withoutTools },
+      TELLING_SYSTEM,
     ],
     readOverflow: readContextOverflow,
     readRefusalBody: readLlamaCppRefusal,

@@ -123,9 +123,9 @@ export class AnswerReader {
       this.#calls.end();
       this.writer.delta(thought === true ? "reasoning" : "text", text, undefined);
     }
-    // A seal may follow its text in a separate part with an empty text.
+    // A seal may follow its text in a separate part with an empty text; that of a call is the call's.
     const isSealed = typeof signature === "string" && signature !== "";
-    if (isSealed && this.writer.textKind === "text") {
+    if (isSealed && !isJsonObject(functionCall) && this.writer.textKind === "text") {
       this.writer.closeText(markSeal("gemini", signature));
     }
     if (isJsonObject(functionCall)) {

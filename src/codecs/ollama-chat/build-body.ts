@@ -4,8 +4,9 @@ import type {
   ToolChoice,
   ToolDefinition,
 } from "../../core/chat/chat-request.ts";
-import type { JsonObject } from "../../lib/json/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json/json.ts";
 import type { UpstreamModel } from "../codec.ts";
+import { joinOpening } from "../shared/system-messages.ts";
 import { buildMessages } from "./build-messages.ts";
 import { buildOptions, namesKeptFromEngine, splitExtra } from "./build-options.ts";
 
@@ -17,8 +18,8 @@ const NO_ARGUMENTS: JsonObject = { type: "object", properties: {} };
  */
 export function buildBody(request: ChatRequest, model: UpstreamModel): string {
   const { parameters } = request;
-  const { options: extraOptions, fields } = splitExtra(parameters.extra);
-  const { format } = fields;
+  const { options: extraOptions, fields: extraFields } = splitExtra(parameters.extra);
+  const { response_format: otherFormat, ...fields } = extraFields;
   const options = buildOptions(parameters, model, extraOptions);
   const rest: JsonObject = {
     // By default the engine silently drops the oldest messages of a prompt that is too long.
@@ -29,7 +30,7 @@ export function buildBody(request: ChatRequest, model: UpstreamModel): string {
     // the model.
     shift: false,
     tools: buildTools(request),
-    format: buildFormat(parameters.responseFormat) ?? format,
+    format: buildFormat(parameters.responseFormat) ?? readFormat(otherFormat) ?? fields["format"],
     options: Object.keys(options).length === 0 ? undefined : options,
     logprobs: parameters.logprobs,
     top_logprobs: parameters.topLogprobs,
@@ -44,7 +45,13 @@ export function buildBody(request: ChatRequest, model: UpstreamModel): string {
 export function findUnsaid({ parameters, tools, parallelToolCalls }: ChatRequest): string[] {
   const kept = namesKeptFromEngine(parameters.extra);
   const isLost = tools.length > 0 && parallelToolCalls === false;
-  return isLost ? [...kept, "parallel_tool_calls"] : kept;
+  const format = parameters.extra?.["response_format"];
+  const isFormatLost = format != null && readFormat(format) === undefined;
+  return [
+    ...kept,
+    ...(isLost ? ["parallel_tool_calls"] : []),
+    ...(isFormatLost ? ["response_format"] : []),
+  ];
 }
 
 /** Builds the tools. The engine has no tool choice, so tools that the model must not call are not sent. */
@@ -58,7 +65,8 @@ function isOffered(name: string, choice: ToolChoice | undefined): boolean {
 }
 
 /** Returns the conversation as JSON texts. A required call can only be requested in the system text. */
-function buildConversation({ messages, tools, toolChoice }: ChatRequest): string[] {
+function buildConversation({ messages: given, tools, toolChoice }: ChatRequest): string[] {
+  const messages = joinOpening(given);
   const isForced = toolChoice?.type === "required" || toolChoice?.type === "tool";
   if (!isForced || tools.length === 0) return buildMessages(messages);
   const [first, ...rest] = messages;
@@ -74,6 +82,13 @@ function buildTool({ name, description, parameters }: ToolDefinition): JsonObjec
     type: "function",
     function: { name, description, parameters: parameters ?? NO_ARGUMENTS },
   };
+}
+
+/** Reads the form in which llama.cpp takes a schema, which clients send to any engine; undefined for all others. */
+function readFormat(format: JsonValue | undefined): JsonObject["format"] {
+  if (!isJsonObject(format) || format["type"] !== "json_object") return undefined;
+  const { schema } = format;
+  return isJsonObject(schema) ? schema : "json";
 }
 
 function buildFormat(format: ResponseFormat | undefined): JsonObject["format"] {

@@ -7,6 +7,7 @@ import type {
   ToolMessage,
   UserPart,
 } from "../../core/chat/chat-request.ts";
+import { tellSystem } from "./system-messages.ts";
 
 /** A conversation for vendors that require two alternating roles and a system prompt before them. */
 export interface Conversation {
@@ -183,15 +184,6 @@ function callsOf(turn: UserDraft | AssistantDraft | undefined): ToolCallPart[] {
 
 function isSaid(part: UserPart | AssistantPart): boolean {
   return !(part.type === "text" || part.type === "refusal") || part.text.trim() !== "";
-}
-
-/** Renders a later system message as user text, because not every model accepts one there. */
-function tellSystem(content: readonly TextPart[]): readonly TextPart[] {
-  const said = content.filter(isSaid);
-  if (said.length === 0) return [];
-  const text = `<system>\n${said.map((part) => part.text).join("\n")}\n</system>`;
-  const cacheControl = said.findLast((part) => part.cacheControl !== undefined)?.cacheControl;
-  return [{ type: "text", text, cacheControl }];
 }
 
 function tellResult({ callId, content, cacheControl }: ToolMessage): readonly UserPart[] {

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { createVllm } from "../../../src/backends/vendors/vllm.ts";
 import type { ChatEvent, ChatEvents } from "../../../src/core/chat/chat-event.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import {
@@ -320,4 +321,29 @@ describe.each(ENGINES)("Connections ($name)", (engine) => {
     expect(Math.max(...began)).toBeLessThan(Math.min(...ended));
     await server.stop();
   });
+});
+
+it("an error in a last event that is not ended tells no key and no address either", async () => {
+  // No key by its looks.
+  const secrets = ["canary_of_the_engine"];
+  const error = { error: { message: `token ${secrets[0]} rejected`, code: 500 } };
+  const first = { id: "c1", choices: [{ index: 0, delta: { content: "a" } }] };
+  const messages = await Promise.all(
+    ["\n\n", ""].map(async (end) => {
+      const server = await startRawServer((socket) =>
+        onRequest(socket, () =>
+          socket.end(
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n" +
+              `data: ${JSON.stringify(first)}\n\ndata: ${JSON.stringify(error)}${end}`,
+          ),
+        ),
+      );
+      const backend = createVllm({ ...upstreamAt(server.address), secrets });
+      const events = await collect(backend.chat(chatRequest(), MODEL, { signal: never() }));
+      await server.stop();
+      return lastError(events).message;
+    }),
+  );
+  expect(messages[1]).toBe(messages[0]);
+  expect(messages[0]).toContain("token [hidden] rejected");
 });

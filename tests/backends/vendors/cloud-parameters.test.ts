@@ -39,6 +39,16 @@ describe("4.3 temperature, top_p and top_k", () => {
     }
   });
 
+  it.each([
+    ["anthropic", "claude-sonnet-4-5", "top_k"],
+    ["google", "gemini-2.5-flash", "topK"],
+  ] as const)("%s is not sent a top_k that stands for all tokens", async (cloud, model, name) => {
+    for (const topK of [-1, 0]) {
+      expect(await settings(cloud, model, { topK })).not.toHaveProperty(name);
+    }
+    expect(await settings(cloud, model, { topK: 1 })).toHaveProperty(name, 1);
+  });
+
   it("cloud vendor 2 gets them with thinking off alone, top_p only without temperature", async () => {
     const { temperature: _, ...others } = SAMPLING;
     for (const model of ["claude-sonnet-4-5", "claude-opus-4-6", "claude-3-5-haiku-latest"]) {

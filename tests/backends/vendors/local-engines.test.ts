@@ -33,6 +33,65 @@ function bodiesTo(path: string): Record<string, unknown>[] {
     .map((entry) => JSON.parse(entry.body ?? "null"));
 }
 
+describe.each([
+  { name: "vllm", path: "/v1/chat/completions", create: createVllm },
+  {
+    name: "ollama",
+    path: "/api/chat",
+    create: (upstream: ReturnType<typeof upstreamAt>) => createOllama(upstream, 32_768),
+  },
+])("System messages ($name)", ({ name, path, create }) => {
+  const system = (text: string) => ({ role: "system", content: [{ type: "text", text }] }) as const;
+  const user = (text: string) => ({ role: "user", content: [{ type: "text", text }] }) as const;
+  const sent = () =>
+    bodiesTo(path).map(({ messages }) =>
+      (messages as { role: string; content: string }[]).map((one) => [one.role, one.content]),
+    );
+  const refusal = "System message must be at the beginning.";
+
+  it("at the beginning are one, because many templates drop or refuse further ones", async () => {
+    const messages = [system("You are an agent."), system("Be brief."), user("Hello")];
+    await collect(
+      create(upstreamAt(simulator.url)).chat(chatRequest({ messages }), MODEL, { signal: never() }),
+    );
+    expect(sent()).toEqual([
+      [
+        ["system", "You are an agent.\n\nBe brief."],
+        ["user", "Hello"],
+      ],
+    ]);
+  });
+
+  it.each([true, false])(
+    "in the middle are told as user text to a template that refuses them (stream: %s)",
+    async (stream) => {
+      simulator.script({
+        match: { path },
+        respond:
+          name === "vllm"
+            ? { status: 400, body: { error: { message: refusal, code: 400 } } }
+            : { status: 500, body: { error: refusal } },
+      });
+      const backend = create(upstreamAt(simulator.url));
+      const messages = [system("a"), user("b"), system("c"), user("d")];
+      for (let call = 0; call < 2; call++) {
+        const request = chatRequest({ messages, stream });
+        const events = await collect(backend.chat(request, MODEL, { signal: never() }));
+        expect(events.at(-1)).toMatchObject({ type: "finish" });
+      }
+      const asGiven = [
+        ["system", "a"],
+        ["user", "b"],
+        ["system", "c"],
+        ["user", "d"],
+      ];
+      const told = asGiven.toSpliced(2, 1, ["user", "<system>\nc\n</system>"]);
+      // The second call does not pay for it.
+      expect(sent()).toEqual([asGiven, told, told]);
+    },
+  );
+});
+
 describe("The GPU-server engine", () => {
   const vllm = () => createVllm(upstreamAt(simulator.url));
   const respond = (path: string, status: number, body: unknown = "") =>

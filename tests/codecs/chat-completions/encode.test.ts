@@ -311,3 +311,47 @@ describe("an error", () => {
     });
   });
 });
+
+describe("A call without arguments", () => {
+  const answerOf = (reason: "tool-calls" | "length"): readonly ChatEvent[] => [
+    { type: "start" },
+    { type: "tool-call-start", block: 0, callId: "c1", name: "now" },
+    { type: "tool-call-start", block: 1, callId: "c2", name: "look" },
+    { type: "tool-call-delta", block: 1, arguments: '{"at":1}' },
+    { type: "block-end", block: 0 },
+    { type: "block-end", block: 1 },
+    { type: "finish", reason },
+  ];
+  const whole = async (events: readonly ChatEvent[]) => {
+    const answer = await foldEvents(
+      (async function* () {
+        yield events;
+      })(),
+    );
+    const body = JSON.parse(chatCompletionsServer.encodeAnswer(answer, CONTEXT, FORM));
+    const { choices } = chatCompletionSchema.parse(body);
+    return choices[0]?.message.tool_calls?.map((call) => call.function.arguments);
+  };
+  const streamed = async (events: readonly ChatEvent[]) => {
+    const texts = ["", ""];
+    for (const body of chunksOf(encode(events))) {
+      const { choices } = chatCompletionChunkSchema.parse(body);
+      for (const call of choices[0]?.delta.tool_calls ?? []) {
+        texts[call.index] += call.function?.arguments ?? "";
+      }
+    }
+    return texts;
+  };
+
+  it("has an empty object, because clients parse it", async () => {
+    for (const read of [whole, streamed]) {
+      expect(await read(answerOf("tool-calls"))).toEqual(["{}", '{"at":1}']);
+    }
+  });
+
+  it("stays without where a limit ended the answer", async () => {
+    for (const read of [whole, streamed]) {
+      expect(await read(answerOf("length"))).toEqual(["", '{"at":1}']);
+    }
+  });
+});

@@ -499,3 +499,21 @@ describe("chunks of other vendors", () => {
     });
   });
 });
+
+describe("a vendor's own fields in the deltas", () => {
+  it("are those of the message, joined, wherever they come", () => {
+    const citation = (url: string) => ({ type: "url_citation", url_citation: { url } });
+    const events = readChunks(
+      text("a"),
+      chunk({ content: "b", annotations: [citation("https://a.example")] }),
+      text("c"),
+      chunk({ annotations: [citation("https://b.example")] }),
+      text("d"),
+      FINISH,
+    );
+    expect(addUp(events).text).toBe("abcd");
+    expect(endOf(events).extra).toEqual({
+      message: { annotations: [citation("https://a.example"), citation("https://b.example")] },
+    });
+  });
+});

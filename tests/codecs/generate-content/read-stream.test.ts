@@ -88,6 +88,19 @@ describe("every recorded stream", () => {
   });
 });
 
+describe("the seal of a call", () => {
+  it.each([
+    ["in a chunk of its own", (call: object) => [text("Let me look."), part(call)]],
+    ["beside the text", (call: object) => [part({ text: "Let me look." }, call)]],
+  ])("is not that of the text before it (%s)", (_where, chunks) => {
+    const call = { functionCall: { name: "f", args: {} }, thoughtSignature: "c2ln" };
+    const events = readChunks(...chunks(call), ending("STOP"));
+    expect(events.filter((event) => "signature" in event && event.signature)).toMatchObject([
+      { type: "tool-call-start", signature: "gemini.c2ln" },
+    ]);
+  });
+});
+
 describe("the calls of a stream", () => {
   it("are as many as the vendor makes, in one chunk or in many, and each has its own id", () => {
     const call = (number: number) => ({ functionCall: { name: "f", args: { number } } });

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ollamaChatClient } from "../../../src/codecs/ollama-chat/client.ts";
 import type { ChatMessage, ChatRequest } from "../../../src/core/chat/chat-request.ts";
 import { ServiceError } from "../../../src/core/service-error.ts";
+import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { readText } from "./read-answers.ts";
 
 const MODEL = { name: "qwen3:8b", contextLength: 8192 };
@@ -200,6 +201,31 @@ describe("the body", () => {
       expect(build({ tools, toolChoice }).messages).toEqual(build().messages);
     },
   );
+});
+
+describe("a format in the form of llama.cpp", () => {
+  const withFormat = (format: JsonObject) => ({
+    parameters: { extra: { response_format: format } },
+  });
+  const schema = { type: "object" };
+
+  it.each([
+    [{ type: "json_object", schema }, schema],
+    [{ type: "json_object", strict: true }, "json"],
+  ])("%j is the engine's own", (format, expected) => {
+    const body = build(withFormat(format));
+    expect(body.format).toEqual(expected);
+    expect(body).not.toHaveProperty("response_format");
+    expect(ollamaChatClient.unsaid?.(request(withFormat(format)))).toEqual([]);
+  });
+
+  it("that the engine does not have is not sent, and named", () => {
+    const format = { type: "grammar", grammar: "root ::= 'a'" };
+    const body = build(withFormat(format));
+    expect(body.format).toBe(undefined);
+    expect(body).not.toHaveProperty("response_format");
+    expect(ollamaChatClient.unsaid?.(request(withFormat(format)))).toEqual(["response_format"]);
+  });
 });
 
 describe("messages", () => {

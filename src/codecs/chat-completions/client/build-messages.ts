@@ -7,6 +7,7 @@ import type {
 } from "../../../core/chat/chat-request.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { fitCallIds } from "../../shared/fit-call-ids.ts";
+import { joinOpening } from "../../shared/system-messages.ts";
 import { buildContent } from "./build-content.ts";
 import type { Dialect } from "./dialect.ts";
 import { moveToolMedia } from "./tool-media.ts";
@@ -40,7 +41,7 @@ function saysNothing({ content }: AssistantMessage): boolean {
 
 /** Builds the wire messages, in order. */
 export function buildMessages(messages: readonly ChatMessage[], dialect: Dialect): JsonObject[] {
-  let told = messages;
+  let told = dialect.joinsOpening ? joinOpening(messages) : messages;
   if (dialect.callIds !== undefined) told = fitCallIds(told, dialect.callIds);
   if (!dialect.takesMediaFromTools) told = moveToolMedia(told);
   if (!dialect.hasStrictTurns) return told.map((message) => buildMessage(message, dialect));

@@ -26,6 +26,8 @@ export class ChunkReader {
   readonly #deltas = new DeltaReader(this.writer);
   #seed = "";
   #finishExtras: JsonObject | undefined;
+  /** The vendor's own fields of the message, such as citations, from all its deltas. */
+  #messageExtras: JsonObject | undefined;
   #stopSequence: string | undefined;
   #reason: FinishReason | undefined;
   #usage: Usage | undefined;
@@ -57,11 +59,8 @@ export class ChunkReader {
     const { message, ...choice } = findChoice(choices) ?? {};
     if (!isJsonObject(message)) throw garbage();
     this.#deltas.read(message, this.#seed);
-    const messageExtras = readExtras(message, KNOWN_MESSAGE_FIELDS);
-    this.#finishExtras = joinExtras([
-      readExtras(choice, KNOWN_CHOICE_FIELDS),
-      messageExtras && { message: messageExtras },
-    ]);
+    this.#messageExtras = readExtras(message, KNOWN_MESSAGE_FIELDS);
+    this.#finishExtras = readExtras(choice, KNOWN_CHOICE_FIELDS);
     this.#readEnd(choice);
     this.#usage = readUsage(usage) ?? readUsageOfGroq(x_groq) ?? this.#usage;
     this.finish();
@@ -77,7 +76,11 @@ export class ChunkReader {
       reason: this.#deltas.hasCalls && !isCut(reason) ? "tool-calls" : reason,
       stopSequence: this.#stopSequence,
       usage: this.#usage,
-      extra: joinExtras([lateExtras, this.#finishExtras]),
+      extra: joinExtras([
+        lateExtras,
+        this.#finishExtras,
+        this.#messageExtras && { message: this.#messageExtras },
+      ]),
     });
   }
 
@@ -101,9 +104,17 @@ export class ChunkReader {
     const extras = readExtras(choice, KNOWN_CHOICE_FIELDS);
     if (extras !== undefined) this.#keepExtras(extras, isLast);
     const content = delta ?? message;
-    if (isJsonObject(content)) this.#deltas.read(content, this.#seed);
+    const isPlain = !isJsonObject(content) || this.#readDelta(content);
     this.#readEnd(choice);
-    return extras === undefined && !isLast;
+    return isPlain && extras === undefined && !isLast;
+  }
+
+  /** Returns true when the delta brought no fields of the vendor's own. */
+  #readDelta(delta: JsonObject): boolean {
+    this.#deltas.read(delta, this.#seed);
+    const extras = readExtras(delta, KNOWN_MESSAGE_FIELDS);
+    if (extras !== undefined) this.#messageExtras = joinExtras([this.#messageExtras, extras]);
+    return extras === undefined;
   }
 
   #keepExtras(extras: JsonObject, isLast: boolean): void {

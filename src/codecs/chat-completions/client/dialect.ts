@@ -4,6 +4,8 @@ import type { CallIdRule } from "../../shared/fit-call-ids.ts";
 export interface Dialect {
   /** The role used for system messages. */
   readonly systemRole: "system" | "developer";
+  /** System messages before any other are joined: the server may give them to a template that takes one. */
+  readonly joinsOpening: boolean;
   /** The server accepts reasoning of earlier turns, as `reasoning_content`. */
   readonly takesThoughts: boolean;
   /** The server accepts the `name` of a message's author. */
@@ -31,6 +33,7 @@ export interface Dialect {
 /** The dialect of vLLM and most compatible servers and clouds: DeepSeek, xAI, Moonshot, OpenRouter. */
 export const PLAIN_DIALECT: Dialect = {
   systemRole: "system",
+  joinsOpening: true,
   takesThoughts: true,
   takesNames: true,
   takesMediaFromTools: false,
@@ -48,6 +51,7 @@ export const PLAIN_DIALECT: Dialect = {
 /** OpenAI's own format has no field for reasoning. All its models accept `system`; older ones accept nothing else. */
 export const OPENAI_DIALECT: Dialect = {
   ...PLAIN_DIALECT,
+  joinsOpening: false,
   takesThoughts: false,
   callIds: { pattern: /^.{1,40}$/s, length: 24 },
 };
@@ -63,6 +67,7 @@ export const STRICT_DIALECT: Dialect = {
 
 export const MISTRAL_DIALECT: Dialect = {
   ...PLAIN_DIALECT,
+  joinsOpening: false,
   takesThoughts: false,
   takesNames: false,
   takesMediaFromTools: true,

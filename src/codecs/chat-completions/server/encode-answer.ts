@@ -4,7 +4,7 @@ import type {
   AnswerToolCall,
   ChatAnswer,
 } from "../../../core/chat/chat-answer.ts";
-import type { Usage } from "../../../core/chat/chat-event.ts";
+import type { FinishReason, Usage } from "../../../core/chat/chat-event.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 import type { AnswerContext } from "../../codec.ts";
 import { encodeExtension } from "../../shared/answer-extension.ts";
@@ -35,7 +35,7 @@ export function encodeAnswer(
         index: 0,
         message: {
           ...(isJsonObject(messageExtra) ? messageExtra : undefined),
-          ...encodeMessage(blocks, isEmpty),
+          ...encodeMessage(blocks, isEmpty, isCut(finish.reason)),
         },
         finish_reason: isEmpty ? "length" : writeFinishReason(finish.reason),
       },
@@ -45,11 +45,15 @@ export function encodeAnswer(
   };
 }
 
-function encodeMessage(blocks: readonly AnswerBlock[], isEmpty: boolean): JsonObject {
+function encodeMessage(
+  blocks: readonly AnswerBlock[],
+  isEmpty: boolean,
+  isCutOff: boolean,
+): JsonObject {
   const texts: Partial<Record<AnswerTextBlock["kind"], string>> = {};
   const calls: JsonObject[] = [];
   for (const block of blocks) {
-    if (block.kind === "tool-call") calls.push(encodeCall(block));
+    if (block.kind === "tool-call") calls.push(encodeCall(block, isCutOff));
     else texts[block.kind] = (texts[block.kind] ?? "") + block.text;
   }
   return {
@@ -62,8 +66,18 @@ function encodeMessage(blocks: readonly AnswerBlock[], isEmpty: boolean): JsonOb
   };
 }
 
-function encodeCall({ callId, name, arguments: text }: AnswerToolCall): JsonObject {
-  return { id: callId, type: "function", function: { name, arguments: text } };
+function encodeCall(
+  { callId, name, arguments: text }: AnswerToolCall,
+  isCutOff: boolean,
+): JsonObject {
+  // Clients parse it, and an empty string is not valid JSON.
+  const whole = text === "" && !isCutOff ? "{}" : text;
+  return { id: callId, type: "function", function: { name, arguments: whole } };
+}
+
+/** True when a limit ended the answer: a call may be without the arguments that the model meant. */
+export function isCut(reason: FinishReason): boolean {
+  return reason === "length" || reason === "context-full";
 }
 
 function tokenExtras(blocks: readonly AnswerBlock[]): readonly JsonObject[] {

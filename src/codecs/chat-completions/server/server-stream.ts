@@ -1,4 +1,4 @@
-import type { ChatEvent, FinishEvent } from "../../../core/chat/chat-event.ts";
+import type { ChatEvent, FinishEvent, FinishReason } from "../../../core/chat/chat-event.ts";
 import { frameLiterals } from "../../../core/chat/frame-literals.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 import type { AnswerContext, StreamEncoder } from "../../codec.ts";
@@ -7,7 +7,7 @@ import { encodeError } from "../../shared/openai-error-body.ts";
 import { withWholeLogprobs } from "../extras.ts";
 import { writeFinishReason } from "../finish-reasons.ts";
 import type { ChatForm } from "./chat-form.ts";
-import { encodeUsage } from "./encode-answer.ts";
+import { encodeUsage, isCut } from "./encode-answer.ts";
 
 const DONE = "data: [DONE]\n\n";
 
@@ -45,6 +45,8 @@ class ChunkEncoder {
   readonly #textTail: string;
   /** The index of each tool call in the answer, by block number. */
   readonly #callIndexes = new Map<number, number>();
+  /** The calls that have no arguments yet. */
+  readonly #bareCalls = new Set<number>();
   readonly #sources: JsonObject[] = [];
   #ended = false;
 
@@ -109,11 +111,13 @@ class ChunkEncoder {
   #callStart(block: number, id: string, name: string): string {
     const index = this.#callIndexes.size;
     this.#callIndexes.set(block, index);
+    this.#bareCalls.add(block);
     const call = { index, id, type: "function", function: { name, arguments: "" } };
     return this.#chunk({ tool_calls: [call] });
   }
 
   #callDelta(block: number, text: string): string {
+    if (text !== "") this.#bareCalls.delete(block);
     const call = `{"index":${this.#callIndexes.get(block)},"function":{"arguments":${JSON.stringify(text)}}}`;
     return `${this.#head}{"tool_calls":[${call}]}${this.#tail}`;
   }
@@ -125,8 +129,15 @@ class ChunkEncoder {
     const choice = { ...choiceExtra, finish_reason: finishReason };
     const last = this.#chunk(delta, choice, encodeExtension({ sources: this.#sources }));
     // Only clients that request usage can read a chunk without a choice.
-    if (!this.#includeUsage || usage === undefined) return last;
-    return last + this.#frame({ choices: [], usage: encodeUsage(usage) });
+    const end = this.#endBareCalls(reason) + last;
+    if (!this.#includeUsage || usage === undefined) return end;
+    return end + this.#frame({ choices: [], usage: encodeUsage(usage) });
+  }
+
+  /** Clients parse the arguments of a whole call, and an empty string is not valid JSON. */
+  #endBareCalls(reason: FinishReason): string {
+    if (isCut(reason)) return "";
+    return [...this.#bareCalls].map((block) => this.#callDelta(block, "{}")).join("");
   }
 
   #end(frames: string): string {
