@@ -13,6 +13,7 @@ import { Skeleton } from "../../ui/status/skeleton.tsx";
 import { useMedia } from "../../ui/use-media.ts";
 import { Conversation } from "./conversation.tsx";
 import { History } from "./history.tsx";
+import { useChatPlace } from "./use-chat-place.ts";
 
 const NARROW = "(max-width: 899.98px)";
 /** What another page may ask of a new chat. */
@@ -25,16 +26,14 @@ export function Page() {
   const navigate = useNavigate();
   const isNarrow = useMedia(NARROW);
   const [isHistoryOpen, setHistoryOpen] = useState(false);
-  // A chat that was begun here gets its id while it is in use; only another one is opened anew.
-  const [begun, setBegun] = useState({ number: 0, id: undefined as string | undefined });
-  const isBegunHere = openId === undefined || openId === begun.id;
+  const { place, begin, nameIt } = useChatPlace(openId);
   const startNew = () => {
-    setBegun(({ number }) => ({ number: number + 1, id: undefined }));
+    if (openId === undefined) begin();
     setHistoryOpen(false);
     void navigate({ to: "/chat", search: (now: UrlState) => now });
   };
   const onKept = (id: string) => {
-    setBegun((now) => ({ ...now, id }));
+    nameIt(id);
     // The new chat has its address from now on; Back does not lead to the one without.
     const to = `/chat/${encodeURIComponent(id)}`;
     void navigate({ to, search: (now: UrlState) => now, replace: true });
@@ -56,10 +55,10 @@ export function Page() {
         </Dialog>
       )}
       <div className="flex min-h-0 min-w-0 flex-1 flex-col">
-        {isBegunHere ? (
-          <New key={begun.number} onKept={onKept} onNew={startNew} aside={historyButton} />
+        {place.opened === undefined ? (
+          <New key={place.number} onKept={onKept} onNew={startNew} aside={historyButton} />
         ) : (
-          <Kept key={openId} id={openId} onNew={startNew} aside={historyButton} />
+          <Kept key={place.number} id={place.opened} onNew={startNew} aside={historyButton} />
         )}
       </div>
     </div>
