@@ -45,6 +45,13 @@ export function useChat({ opened, model, isTemporary, list, onKept }: ChatOption
   const kept = useRef(opened && { id: opened.id, revision: opened.revision });
   const [keptId, setKeptId] = useState(opened?.id);
   const saving = useRef(Promise.resolve());
+  const isLeft = useRef(false);
+  useEffect(() => {
+    isLeft.current = false;
+    return () => {
+      isLeft.current = true;
+    };
+  }, []);
   const keep = useKeepChat();
   const wish = useRef({ isTemporary, list, onKept, keep: keep.mutateAsync });
   wish.current = { isTemporary, list, onKept, keep: keep.mutateAsync };
@@ -68,6 +75,8 @@ export function useChat({ opened, model, isTemporary, list, onKept }: ChatOption
       );
       if (after === undefined) return;
       kept.current = { id: after.id, revision: after.revision };
+      // Whoever has left the chat meanwhile is not taken back to it.
+      if (isLeft.current) return;
       setKeptId(after.id);
       setKeeping({ state: "kept" });
       if (before === undefined) onKept(after.id);
