@@ -120,8 +120,7 @@ export class LiveChat {
     } catch (thrown) {
       if (!stop.signal.aborted) this.#update({ state: "failed", error: errorOf(thrown) });
     }
-    const answer = this.#answer();
-    this.#update({ parts: settleParts(answer.parts) });
+    this.#update({ parts: settleParts(this.#parts()) });
     this.#stop = undefined;
     this.#publish({ ...this.#state, answering: null });
     settled(this.#state.document);
@@ -135,7 +134,6 @@ export class LiveChat {
     for await (const event of readAnswer(body, signal)) {
       const elapsed = this.#world.now() - startedAt;
       if (event.type === "text" || event.type === "thinking") firstMs ??= elapsed;
-      const { parts } = this.#answer();
       if (event.type === "model") this.#update({ model: event.model });
       else if (event.type === "error") this.#update({ state: "failed", error: event.error });
       else if (event.type === "finish") this.#update({ state: "done", ...cutBy(event.reason) });
@@ -143,7 +141,7 @@ export class LiveChat {
         const times = { ...(firstMs !== undefined && { first_ms: firstMs }), total_ms: elapsed };
         const usage = { input_tokens: event.input, output_tokens: event.output, ...times };
         this.#update({ usage });
-      } else this.#update({ parts: addEvent(parts, event) });
+      } else this.#update({ parts: addEvent(this.#parts(), event) });
     }
   }
 
@@ -151,16 +149,16 @@ export class LiveChat {
     return { role: "user", parts, at: this.#world.now(), state: "done" };
   }
 
-  #answer(): ChatMessage {
+  /** What there is of the answer that is being written. */
+  #parts(): readonly MessagePart[] {
     const { document, answering } = this.#state;
-    const answer = document.messages[answering ?? ""];
-    if (answer === undefined) throw new Error("No answer is being written.");
-    return answer;
+    return document.messages[answering ?? ""]?.parts ?? [];
   }
 
   #update(change: Parameters<typeof update>[2]): void {
     const { document, answering } = this.#state;
-    if (answering === null) return;
+    // A document that was taken over may be without the answer: its words are lost, but it ends.
+    if (answering === null || document.messages[answering] === undefined) return;
     this.#state = { document: update(document, answering, change), answering };
     if (this.#isFrameDue) return;
     this.#isFrameDue = true;

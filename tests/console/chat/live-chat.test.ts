@@ -230,3 +230,18 @@ it("asks again from a question on where a model refuses to begin with an answer"
   ]);
   expect(given.asked).toHaveLength(MAX_SENT / 2 + 2);
 });
+
+it("ends an answer whose message is gone, and takes the next question", async () => {
+  const given = stage();
+  const { done } = await given.begin(() => given.chat.send(question("Hello")));
+  given.write(frame({ content: "One" }));
+  await expect.poll(() => shown(given.chat)).toEqual(["Hello", "One"]);
+  given.chat.change(() => emptyDocument("m"));
+  given.write(frame({ content: " two" }));
+  given.write(frame({}, "stop"));
+  given.end();
+  await done;
+  expect(given.chat.state()).toEqual({ answering: null, document: emptyDocument("m") });
+  await answer(given, () => given.chat.send(question("Again")), "Here");
+  expect(shown(given.chat)).toEqual(["Again", "Here"]);
+});

@@ -87,6 +87,7 @@ export function Conversation({
         <KeepingNotice
           keeping={keeping}
           hasMessages={branch.length > 0}
+          isAnswering={answering !== null}
           onKeepThis={use.keepThis}
           isKeepingOff={list?.limit === 0}
           onKeep={() => {

@@ -11,6 +11,8 @@ import type { Keeping } from "./use-chat.ts";
 interface KeepingNoticeProps {
   readonly keeping: Keeping;
   readonly hasMessages: boolean;
+  /** An answer is being written. */
+  readonly isAnswering: boolean;
   readonly id: string | undefined;
   /** What this tab has. */
   readonly chat: LiveChat;
@@ -48,12 +50,15 @@ export function KeepingNotice(props: KeepingNoticeProps) {
   return keeping.state === "conflict" ? <Conflict {...props} /> : null;
 }
 
-function Conflict({ id, chat, onKeepThis }: KeepingNoticeProps) {
+function Conflict({ id, chat, isAnswering, onKeepThis }: KeepingNoticeProps) {
   const [error, setError] = useState<unknown>();
+  // The answer goes into its own message, which another document may not have, or have as another one.
+  const reason = isAnswering ? "An answer is being written" : undefined;
   const decide = async (use: "both" | "other") => {
     try {
       const params = { path: { id: id ?? "" } };
       const stored = await unwrap(api.GET("/api/chats/{id}", { params }));
+      if (chat.state().answering !== null) return;
       const other = stored.document as unknown as ChatDocument;
       chat.change((own) => (use === "other" ? other : mergeDocuments(other, own)));
       onKeepThis(stored.revision);
@@ -67,10 +72,12 @@ function Conflict({ id, chat, onKeepThis }: KeepingNoticeProps) {
         Another tab has changed this chat meanwhile. Nothing of either is lost until you choose.
       </p>
       <div className="flex flex-wrap gap-2">
-        <Button look="primary" onClick={() => void decide("both")}>
+        <Button look="primary" disabledReason={reason} onClick={() => void decide("both")}>
           Keep both, as branches
         </Button>
-        <Button onClick={() => void decide("other")}>Drop what this tab has</Button>
+        <Button disabledReason={reason} onClick={() => void decide("other")}>
+          Drop what this tab has
+        </Button>
       </div>
       {error !== undefined && <ErrorCard what="The chat could not be read" error={error} />}
     </div>
