@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "react";
 import { countOf, formatExact } from "../../lib/count.ts";
 
 export interface RowFault {
@@ -14,9 +15,13 @@ interface RowFaultsProps {
 /** Each wrong row of a file: where it is and why. */
 export function RowFaults({ rows, end }: RowFaultsProps) {
   const count = countOf(rows.length, "wrong row");
+  const heading = useRef<HTMLHeadingElement>(null);
+  // Once for each answer: while the rows are mended, the focus stays in their field.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other rows are another answer
+  useEffect(() => heading.current?.focus(), [rows]);
   return (
     <section aria-label={count} className="grid min-w-0 gap-2">
-      <h3 ref={(element) => element?.focus()} tabIndex={-1} className="text-base text-bad">
+      <h3 ref={heading} tabIndex={-1} className="text-base text-bad">
         {count}
       </h3>
       <section
