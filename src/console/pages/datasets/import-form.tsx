@@ -19,6 +19,8 @@ export interface SentFile {
 }
 
 interface ChosenFile {
+  /** Counts the files that were chosen: what is mended belongs to one of them. */
+  readonly number: number;
   readonly file: Blob;
   readonly name: string;
   readonly format: TableFormat;
@@ -52,13 +54,15 @@ export function ImportForm(props: ImportFormProps) {
   const [faults, setFaults] = useState<Faults>();
   const [sent, setSent] = useState<number>();
   const sending = useRef<AbortController>(undefined);
+  const choices = useRef(0);
   const choose = (file: File | undefined) => {
     if (file === undefined) return;
     const format = formatOfFile(file.name);
     setFaults(undefined);
     setRefusal(refusalOf(file, format));
     if (format === undefined || file.size > MAX_BYTES) return;
-    setChosen({ file, name: file.name, format });
+    choices.current += 1;
+    setChosen({ number: choices.current, file, name: file.name, format });
     onFile?.(file.name);
   };
   const send = async () => {
@@ -119,6 +123,7 @@ export function ImportForm(props: ImportFormProps) {
           </p>
           {faults !== undefined && <RowFaults {...faults} />}
           <FilePreview
+            key={chosen.number}
             file={chosen.file}
             format={chosen.format}
             isMending={faults !== undefined}
