@@ -3,6 +3,8 @@ export type CsvCell = string | number | boolean | null;
 
 /** A text that spreadsheets run as a formula, also after leading space or control characters. */
 const FORMULA = /^[\s\p{Cc}]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]|^\p{Cc}/u;
+/** A number with a sign, which a spreadsheet reads as what it is: decimals and large integers are texts. */
+const NUMBER = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?$/;
 const QUOTED = /[",;\r\n]|^\s|\s$/;
 
 /**
@@ -22,9 +24,9 @@ export function csvLine(cells: readonly CsvCell[]): string {
   return `${cells.map(cellText).join(",")}\r\n`;
 }
 
-/** Returns a text that no spreadsheet runs as a formula. */
+/** Returns a text that no spreadsheet runs as a formula. A number stays as it is. */
 export function defused(text: string): string {
-  return FORMULA.test(text) ? `'${text}` : text;
+  return FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
 }
 
 function cellText(cell: CsvCell): string {

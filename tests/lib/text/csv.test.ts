@@ -32,8 +32,17 @@ describe("a table as CSV", () => {
   it.each([
     "=1+1",
     "=cmd|'/c calc'!A0",
-    "+1",
-    "-1",
+    "=1",
+    "+49 30",
+    "+1+cmd|'/c calc'!A0",
+    "-1+cmd|'/c calc'!A0",
+    "-1\n=1",
+    "--1",
+    "-A1",
+    "-1.",
+    "-1e9999",
+    " -1",
+    "-1%",
     "@SUM(A1)",
     "\t=1",
     "\r=1",
@@ -55,6 +64,8 @@ describe("a table as CSV", () => {
   it("leaves numbers and what only looks a little like a formula as they are", () => {
     expect(cell(-12)).toBe("-12");
     expect(cell(true)).toBe("true");
+    for (const number of ["-1", "+1", "-12.50", "-0.000001", "-1.5e-300", "+2E+10", "-9007199254740993"])
+      expect(cell(number)).toBe(number);
     expect(cell("a=b")).toBe("a=b");
     expect(cell("qwen3:8b-instruct")).toBe("qwen3:8b-instruct");
     expect(cell("'quoted'")).toBe("'quoted'");

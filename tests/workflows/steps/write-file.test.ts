@@ -59,6 +59,14 @@ describe("write_file", () => {
     );
   });
 
+  test("writes decimals and integers beyond 2^53, which are texts, as the numbers they are", async () => {
+    const rows = [{ amount: "-12.50", big: "-9007199254740993", note: "-1+cmd|' /c calc'!A0" }];
+    await write({ path: "f.csv" }, { rows });
+    expect(await text("f.csv")).toBe(
+      "amount,big,note\r\n-12.50,-9007199254740993,'-1+cmd|' /c calc'!A0\r\n",
+    );
+  });
+
   test("writes the named columns only, in their order", async () => {
     await write({ path: "f.csv", columns: ["name", "missing", "id"] }, { rows: ROWS });
     expect(await text("f.csv")).toBe("name,missing,id\r\nBolt,,1\r\n,,2\r\n");
