@@ -3,7 +3,7 @@ export type CsvCell = string | number | boolean | null;
 
 /** A text that spreadsheets run as a formula, also after leading space or control characters. */
 const FORMULA = /^[\s\p{Cc}]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]|^\p{Cc}/u;
-/** A number with a sign, which a spreadsheet reads as what it is: decimals and large integers are texts. */
+/** Nothing tells texts and numbers apart here, because decimals and large integers are texts too. */
 const NUMBER = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?$/;
 const QUOTED = /[",;\r\n]|^\s|\s$/;
 
@@ -24,14 +24,14 @@ export function csvLine(cells: readonly CsvCell[]): string {
   return `${cells.map(cellText).join(",")}\r\n`;
 }
 
-/** Returns a text that no spreadsheet runs as a formula. A number stays as it is. */
+/** Returns a text that no spreadsheet runs as a formula. */
 export function defused(text: string): string {
-  return FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+  return FORMULA.test(text) ? `'${text}` : text;
 }
 
 function cellText(cell: CsvCell): string {
   if (cell === null) return "";
   if (typeof cell !== "string") return String(cell);
-  const safe = defused(cell);
+  const safe = NUMBER.test(cell) ? cell : defused(cell);
   return QUOTED.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
