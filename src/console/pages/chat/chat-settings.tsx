@@ -1,6 +1,7 @@
 import type { ChatDocument, ChatParameters } from "../../chat/chat-document.ts";
 import type { LiveChat } from "../../chat/live-chat.ts";
-import { TextAreaField, TextField } from "../../ui/forms/field.tsx";
+import { TextAreaField } from "../../ui/forms/field.tsx";
+import { NumberField } from "../../ui/forms/number-field.tsx";
 import { Select, SelectField } from "../../ui/forms/select.tsx";
 
 interface ChatSettingsProps {
@@ -11,12 +12,25 @@ interface ChatSettingsProps {
 
 const EFFORTS = ["", "none", "minimal", "low", "medium", "high"];
 const NUMBERS = [
-  { name: "temperature", label: "Temperature", hint: "0 to 2; empty is the model's own." },
-  { name: "top_p", label: "Top p", hint: "0 to 1; empty is the model's own." },
+  {
+    name: "temperature",
+    label: "Temperature",
+    hint: "0 to 2; empty is the model's own.",
+    max: 2,
+    step: 0.1,
+  },
+  {
+    name: "top_p",
+    label: "Top p",
+    hint: "0 to 1; empty is the model's own.",
+    max: 1,
+    step: 0.05,
+  },
   {
     name: "max_tokens",
     label: "Tokens of an answer",
     hint: "At most; empty is the model's own limit.",
+    min: 1,
   },
 ] as const;
 
@@ -44,16 +58,16 @@ export function ChatSettings({
         value={system}
         onChange={(text) => chat.change((now) => ({ ...now, system: text }))}
       />
-      {NUMBERS.map(({ name, label, hint }) => (
-        <TextField
-          key={name}
-          name={name}
-          label={label}
-          hint={hint}
-          inputMode="decimal"
-          value={parameters[name]?.toString() ?? ""}
-          onChange={(text) =>
-            chat.change((now) => ({ ...now, parameters: withNumber(now.parameters, name, text) }))
+      {NUMBERS.map((field) => (
+        <NumberField
+          key={field.name}
+          {...field}
+          value={parameters[field.name] ?? null}
+          onChange={(number) =>
+            chat.change((now) => ({
+              ...now,
+              parameters: withNumber(now.parameters, field.name, number),
+            }))
           }
         />
       ))}
@@ -87,9 +101,8 @@ function withEffort({ effort: _before, ...rest }: ChatParameters, effort: string
 function withNumber(
   parameters: ChatParameters,
   name: (typeof NUMBERS)[number]["name"],
-  text: string,
+  number: number | null,
 ): ChatParameters {
   const { [name]: _before, ...rest } = parameters;
-  const number = Number(text);
-  return text.trim() === "" || !Number.isFinite(number) ? rest : { ...rest, [name]: number };
+  return number === null ? rest : { ...rest, [name]: number };
 }

@@ -13,7 +13,7 @@ interface NumberFieldProps extends Omit<FieldProps, "children"> {
   readonly step?: number;
 }
 
-/** A field for a whole number, with separators. The arrow keys count up and down. */
+/** A field for a number, with separators; a whole one, unless its step is a part of one. The arrow keys count up and down. */
 export function NumberField(props: NumberFieldProps) {
   const { value, onChange, placeholder, unit, min = 0, max, step = 1, ...field } = props;
   return (
