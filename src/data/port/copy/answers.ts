@@ -44,10 +44,15 @@ export function without(bytes: Buffer, types: string): Buffer {
   return kept.length === 1 && kept[0] !== undefined ? kept[0] : Buffer.concat(kept);
 }
 
-export const hasError = (bytes: Buffer): boolean => {
-  for (const { type } of messagesOf(bytes)) if (type === "E") return true;
-  return false;
-};
+/** The first error alone; undefined where there is none. */
+export function errorOf(bytes: Buffer): Buffer | undefined {
+  for (const { type, from, to } of messagesOf(bytes)) {
+    if (type === "E") return bytes.subarray(from, to);
+  }
+  return undefined;
+}
+
+export const hasError = (bytes: Buffer): boolean => errorOf(bytes) !== undefined;
 
 /** The status of the last ReadyForQuery; undefined where there is none. */
 export function readStatus(bytes: Buffer): "I" | "T" | "E" | undefined {

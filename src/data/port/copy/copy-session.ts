@@ -57,6 +57,7 @@ export class CopySession implements EngineSession, Runner {
   readonly #limit: StatementLimit;
   /** Cursors that outlive their transaction are open. */
   #isHolding = false;
+  isIdle = true;
   #idle: NodeJS.Timeout | undefined;
 
   constructor(host: SessionHost, options: SessionOptions) {
@@ -198,6 +199,7 @@ export class CopySession implements EngineSession, Runner {
     if (status === undefined) throw new Error("The embedded copy answers no more.");
     this.#isSkipping = false;
     this.finished();
+    this.isIdle = status === "I";
     this.#isHolding = false;
     if (status === "I") {
       this.#isHolding = await this.memory.read(this.#host.database);
@@ -241,6 +243,7 @@ export class CopySession implements EngineSession, Runner {
 
   async execute(messages: Buffer): Promise<Buffer> {
     if (this.#closed) throw new SessionOver();
+    this.isIdle = false;
     return this.#limit.run(() => this.#host.database.execute(messages));
   }
 

@@ -1,6 +1,7 @@
 import { FieldReader, message } from "../protocol/fields.ts";
 import { parse, readParse } from "../protocol/frontend-messages.ts";
 import { hasError } from "./answers.ts";
+import { recall, recallFor } from "./recall-statements.ts";
 import type { SessionMemory } from "./session-memory.ts";
 import { adaptToCopy, refuseOnCopy } from "./split-query.ts";
 import { fail, type Runner } from "./statement-run.ts";
@@ -17,7 +18,8 @@ export async function passMessage(
   full: () => never,
 ): Promise<boolean> {
   if (type === "P") return passParse(runner, body, full);
-  return pass(runner, recalledFor(runner.memory, type, body), message(type, body));
+  if (!(await recall(runner, namesIn(runner.memory, type, body)))) return false;
+  return pass(runner, message(type, body));
 }
 
 async function passParse(runner: Runner, body: Buffer, full: () => never): Promise<boolean> {
@@ -25,31 +27,33 @@ async function passParse(runner: Runner, body: Buffer, full: () => never): Promi
   const { name, sql } = readParse(body);
   const refusal = await refuseOnCopy(sql);
   if (refusal !== undefined) return fail(runner, refusal);
-  const adapted = await adaptToCopy(sql);
-  const given = adapted === sql ? message("P", body) : parse(name, adapted);
   memory.noteText(sql);
-  const sameName = name === "" ? [] : memory.recall(name);
-  const isTaken = await pass(runner, [...sameName, ...memory.recallFor(sql)], given);
-  if (isTaken && !memory.keep(name, given)) full();
-  return isTaken;
+  // A name that is taken is refused by the database.
+  if (name !== "" && !(await recall(runner, [name]))) return false;
+  const ready = await recallFor(runner, sql);
+  if (ready === undefined) return false;
+  const adapted = await adaptToCopy(ready.sql);
+  const given = adapted === sql ? message("P", body) : parse(name, adapted);
+  if (!(await pass(runner, given))) return false;
+  ready.taken();
+  if (!memory.keep(name, given)) full();
+  return true;
 }
 
-/** Statements that cannot be recalled any more fail with the message that names them. */
-async function pass(runner: Runner, recalled: readonly Buffer[], given: Buffer): Promise<boolean> {
-  if (recalled.length > 0) await runner.execute(Buffer.concat(recalled));
+async function pass(runner: Runner, given: Buffer): Promise<boolean> {
   const answer = await runner.execute(given);
   await runner.emit(answer);
   return !hasError(answer);
 }
 
-/** For Bind, Describe and Close. */
-function recalledFor(memory: SessionMemory, type: string, body: Buffer): Buffer[] {
+/** The statements that a Bind, a Describe or a Close needs. */
+function namesIn(memory: SessionMemory, type: string, body: Buffer): string[] {
   const fields = new FieldReader(body);
   // Bind begins with the name of its portal.
   const first = type === "B" ? fields.text() : fields.byte();
   if (type !== "B" && first !== "S") return [];
   const name = fields.text();
-  if (type !== "C") return memory.recall(name);
+  if (type !== "C") return [name];
   memory.forget(name);
   return [];
 }

@@ -3,8 +3,8 @@ import type { CopyDatabase } from "./copy-database.ts";
 
 /** The texts of prepared statements that a session may keep. */
 const PREPARED_MAX_BYTES = 8 * 1024 * 1024;
-const NAMES_TEXT = /\b(deallocate|execute|prepare|pg_prepared_statements?)\b/i;
 const CHANGING_TAG = /^(SET|RESET|DISCARD|DEALLOCATE|PREPARE)\b/;
+const FORGETTING_TAG = /^(DISCARD|DEALLOCATE) ALL$/;
 const SETTING_CALL = /\bset_config\b/i;
 /** Settings that are made anew with each turn. */
 const OWN_SETTINGS = ["role", "session_authorization", "data.as_of", "data.nothing"];
@@ -18,7 +18,7 @@ export class SessionMemory {
   /** Parse messages by the name of their statement; the unnamed one lives across turns too. */
   readonly #parsed = new Map<string, Buffer>();
   /** Statements that were prepared in SQL, by name. */
-  #prepared = new Map<string, string>();
+  readonly #prepared = new Map<string, string>();
   /** Names that the database knows now. */
   readonly #live = new Set<string>();
   #isChanged = false;
@@ -47,18 +47,19 @@ export class SessionMemory {
     return [...set, ...this.#prepared.values()].join("; ");
   }
 
-  /** The messages that make the database know a statement, to send before one that names it. */
-  recall(name: string): Buffer[] {
-    const known = this.#parsed.get(name);
-    if (known === undefined || this.#live.has(name)) return [];
-    this.#live.add(name);
-    return [known];
+  /** The message that makes the database know a statement again; undefined where it knows it, or nobody does. */
+  lost(name: string): Buffer | undefined {
+    return this.#live.has(name) ? undefined : this.#parsed.get(name);
   }
 
-  /** The same for a text, which may name any of them. */
-  recallFor(sql: string): Buffer[] {
-    if (!NAMES_TEXT.test(sql)) return [];
-    return [...this.#parsed.keys()].flatMap((name) => (name === "" ? [] : this.recall(name)));
+  /** The names of all statements that the database has forgotten. */
+  lostNames(): string[] {
+    return [...this.#parsed.keys()].filter((name) => name !== "" && !this.#live.has(name));
+  }
+
+  /** The database has accepted the message of `lost`. */
+  recalled(name: string): void {
+    this.#live.add(name);
   }
 
   /** Keeps a statement that the database has accepted. False when there are too many. */
@@ -78,7 +79,14 @@ export class SessionMemory {
   /** Notes a statement by the tag of its end. */
   note(tag: string): void {
     if (CHANGING_TAG.test(tag)) this.#isChanged = true;
+    if (FORGETTING_TAG.test(tag)) this.#forgetAll();
     if (tag === "DECLARE CURSOR") this.#mayHold = true;
+  }
+
+  /** Also those that the database has forgotten before. The unnamed statement stays, as it does on a server. */
+  #forgetAll(): void {
+    for (const name of this.#parsed.keys()) if (name !== "") this.forget(name);
+    this.#prepared.clear();
   }
 
   /** Notes a text before it runs. */
@@ -107,7 +115,7 @@ export class SessionMemory {
     const prepared = await database.query(
       "select name, statement, from_sql from pg_catalog.pg_prepared_statements",
     );
-    this.#prepared = new Map();
+    this.#prepared.clear();
     const there = new Set<string>();
     for (const [name, statement, fromSql] of prepared) {
       there.add(name ?? "");

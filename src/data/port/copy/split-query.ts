@@ -10,9 +10,19 @@ export interface TextPart {
 const SEPARATOR = /;\s*\S/;
 const IS_UTF8 = /^(utf-?8|unicode)$/i;
 
+interface Named {
+  readonly name?: string;
+}
+
+/** A statement as the parser gives it, as far as the copy needs it. */
 interface Parsed {
   readonly stmt?: {
     readonly VariableSetStmt?: SetStatement;
+    readonly ExecuteStmt?: Named;
+    readonly ExplainStmt?: { readonly query?: { readonly ExecuteStmt?: Named } };
+    readonly PrepareStmt?: Named;
+    readonly DeallocateStmt?: Named;
+    readonly TransactionStmt?: unknown;
   };
   readonly stmt_location?: number;
   readonly stmt_len?: number;
@@ -25,7 +35,7 @@ interface SetStatement {
 }
 
 /** The database's own parser, loaded once a text needs it. The gate has parsed each text before. */
-async function parseText(sql: string): Promise<readonly Parsed[]> {
+export async function parseText(sql: string): Promise<readonly Parsed[]> {
   const { parse } = await import("libpg-query");
   const { stmts = [] } = (await parse(sql)) as unknown as { stmts?: Parsed[] };
   return stmts;

@@ -2,6 +2,7 @@ import { errorResponse, type ServerError } from "../protocol/backend-messages.ts
 import { int16, message, text } from "../protocol/fields.ts";
 import { bind, describePortal, execute, parse } from "../protocol/frontend-messages.ts";
 import { hasError, moveErrors, readPortalAnswer, readTag, without } from "./answers.ts";
+import { recallFor } from "./recall-statements.ts";
 import type { SessionMemory } from "./session-memory.ts";
 import { adaptToCopy, refuseOnCopy, splitQuery } from "./split-query.ts";
 
@@ -15,6 +16,8 @@ export interface Runner {
   readonly memory: SessionMemory;
   /** Runs messages. Rejects when the session is over. */
   readonly execute: (messages: Buffer) => Promise<Buffer>;
+  /** No transaction is in progress, not even one that lasts until Sync: a failure ends nothing of the client. */
+  readonly isIdle: boolean;
   /** Gives bytes to the client, and resolves once it takes more. */
   readonly emit: (bytes: Buffer) => Promise<void>;
   /** Why the statement must end now: cancelled or over its time. */
@@ -32,15 +35,19 @@ export async function runText(runner: Runner, sql: string): Promise<boolean> {
     const refusal = await refuseOnCopy(part.sql);
     if (refusal !== undefined) return fail(runner, refusal);
     runner.memory.noteText(part.sql);
-    const recalled = runner.memory.recallFor(part.sql);
-    if (recalled.length > 0) await runner.execute(Buffer.concat(recalled));
+    const ready = await recallFor(runner, part.sql);
+    if (ready === undefined) return false;
     const described = await runner.execute(
-      Buffer.concat([parse("", await adaptToCopy(part.sql)), bind("", "", []), describePortal("")]),
+      Buffer.concat([
+        parse("", await adaptToCopy(ready.sql)),
+        ...[bind("", "", []), describePortal("")],
+      ]),
     );
     // The client of a text knows neither Parse nor Bind.
     const shown = moveErrors(without(described, "12n"), part.at);
     if (shown.length > 0) await runner.emit(shown);
     if (hasError(described)) return false;
+    ready.taken();
     if (!(await runPortal(runner, { portal: "", maxRows: 0, at: part.at }))) return false;
   }
   return true;
