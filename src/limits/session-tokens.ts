@@ -4,7 +4,10 @@ import { sessionMonths, users } from "../db/tables/users.ts";
 import { shareRuns } from "../lib/concurrency.ts";
 import { causeOf, type Log } from "../lib/log.ts";
 import type { StoreSession } from "./limits.ts";
+import { type BatchTurn, NumberedBatches, takeTurn } from "./numbered-batches.ts";
 
+/** The prefix of the writers of sessions' tokens among the journal checkpoints. */
+export const SESSION_WRITER = "sessions:";
 /** Pause before another attempt after a failed write. */
 const RETRY_MS = 1_000;
 /** More users and months than sessions can use while the database is unavailable; the tokens of others are lost. */
@@ -37,6 +40,7 @@ export function openSessionTokens({
 }): SessionTokens {
   let figures = new Map<string, Figure>();
   let retry: NodeJS.Timeout | undefined;
+  let isFailing = false;
 
   const add = ({ id, month, tokens }: Figure): void => {
     const name = `${id} ${month}`;
@@ -44,19 +48,30 @@ export function openSessionTokens({
     if (known === undefined && figures.size >= FIGURES_MAX) return;
     figures.set(name, { id, month, tokens: tokens + (known?.tokens ?? 0) });
   };
+  const batches = new NumberedBatches({
+    prefix: SESSION_WRITER,
+    take() {
+      if (figures.size === 0) return undefined;
+      const taken = [...figures.values()];
+      figures = new Map();
+      return taken;
+    },
+    async store(taken: readonly Figure[], turn) {
+      await database.askOwn((db) => db.execute(addFigures(taken, turn)));
+    },
+  });
   // One write at a time: a second one could update the same rows in another order.
   const write = shareRuns(async () => {
-    const written = figures;
-    if (written.size === 0) return;
-    figures = new Map();
     try {
-      await database.askOwn((db) => db.execute(addFigures([...written.values()])));
+      // After a kept batch, the figures that came meanwhile.
+      while (await batches.storeNext()) isFailing = false;
     } catch (thrown) {
-      for (const figure of written.values()) add(figure);
-      log.warn(
-        { cause: causeOf(thrown) },
-        "the tokens of sessions could not be stored for the users' limits; this will be retried",
-      );
+      if (!isFailing)
+        log.warn(
+          { cause: causeOf(thrown) },
+          "the tokens of sessions could not be stored for the users' limits; this will be retried",
+        );
+      isFailing = true;
       retry ??= setTimeout(() => {
         retry = undefined;
         void write();
@@ -73,17 +88,21 @@ export function openSessionTokens({
     async close() {
       await write();
       clearTimeout(retry);
+      // A number that stays is deleted later with those of killed processes.
+      await database.askOwn((db) => batches.forget(db)).catch(() => undefined);
     },
   };
 }
 
-/** The join skips users who were deleted in the meantime. */
-function addFigures(figures: readonly Figure[]) {
+/** Adds the tokens at most once. The join skips users who were deleted in the meantime. */
+function addFigures(figures: readonly Figure[], turn: BatchTurn) {
   return sql`
+    with turn as (${takeTurn(turn)})
     insert into ${sessionMonths} (user_id, month, tokens)
     select id, month, used.tokens
     from json_to_recordset(${JSON.stringify(figures)}::text::json) as used(id text, month date, tokens bigint)
     join ${users} using (id)
+    where exists (select from turn)
     order by id, month
     on conflict (user_id, month) do update set tokens = ${sessionMonths}.tokens + excluded.tokens`;
 }

@@ -3,11 +3,11 @@ import type { Channel } from "../../core/channel.ts";
 import type { ErrorCode } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import { toDatabaseError } from "../../db/database-error.ts";
-import { journalCheckpoints, limitRefusals, usageSlots } from "../../db/tables/usage.ts";
-import { randomBase62 } from "../../lib/id.ts";
+import { limitRefusals, usageSlots } from "../../db/tables/usage.ts";
 import type { Log } from "../../lib/log.ts";
 import { within } from "../../lib/time/within.ts";
-import { deleteCheckpoints, refusalOf } from "../journal/usage-store.ts";
+import { type BatchTurn, NumberedBatches, takeTurn } from "../../limits/numbered-batches.ts";
+import { refusalOf } from "../journal/usage-store.ts";
 
 /** A call that a limit of its key refused. */
 export interface LimitRefusal {
@@ -41,12 +41,6 @@ const STORE_TIMEOUT_MS = 60_000;
 
 type Counts = Map<string, CountedRefusals>;
 
-/** A set of refusals that keeps its number until it is stored. */
-interface Batch {
-  readonly number: number;
-  readonly refusals: readonly CountedRefusals[];
-}
-
 /**
  * Counts the gateway's own refusals, which have no usage row, by ten minutes, key, channel and code. They wait in
  * memory for the next flush. A killed process loses those of a few seconds, and no refusal is ever counted twice.
@@ -58,45 +52,41 @@ export function openLimitRefusals({
   readonly db: Db;
   readonly log: Log;
 }): LimitRefusals {
-  const writer = `${REFUSAL_WRITER}${randomBase62(16)}`;
   let counts: Counts = new Map();
-  let batch: Batch | undefined;
-  let batches = 0;
   let isFailing = false;
   let running: Promise<void> | undefined;
 
-  /** Resolves to false when the batch has to be given again. */
-  const store = async ({ refusals, number }: Batch): Promise<boolean> => {
+  const store = async (refusals: readonly CountedRefusals[], turn: BatchTurn): Promise<void> => {
     try {
-      const stored = storeRefusals(db, refusals, { writer, batch: number });
+      const stored = storeRefusals(db, refusals, turn);
       await within(stored, STORE_TIMEOUT_MS, () => new Error("the database hangs"));
-      isFailing = false;
-      return true;
     } catch (thrown) {
-      const cause = toDatabaseError(thrown).message;
-      if (refusalOf(thrown) === "values") {
-        log.error(
-          { cause, entries: refusals.length },
-          "the database rejects the counts of refused calls",
-        );
-        return true;
-      }
+      if (refusalOf(thrown) !== "values") throw thrown;
+      log.error(
+        { cause: toDatabaseError(thrown).message, entries: refusals.length },
+        "the database rejects the counts of refused calls",
+      );
+    }
+  };
+  const take = () => {
+    if (counts.size === 0) return undefined;
+    const taken = [...counts.values()];
+    counts = new Map();
+    return taken;
+  };
+  const batches = new NumberedBatches({ prefix: REFUSAL_WRITER, take, store });
+  const run = async (): Promise<void> => {
+    try {
+      await batches.storeNext();
+      isFailing = false;
+    } catch (thrown) {
       if (!isFailing)
         log.warn(
-          { cause },
+          { cause: toDatabaseError(thrown).message },
           "counts of refused calls cannot be written to the database; they are kept in memory",
         );
       isFailing = true;
-      return false;
     }
-  };
-  const run = async (): Promise<void> => {
-    if (batch === undefined && counts.size > 0) {
-      batches += 1;
-      batch = { number: batches, refusals: [...counts.values()] };
-      counts = new Map();
-    }
-    if (batch !== undefined && (await store(batch))) batch = undefined;
   };
   const flush = (): Promise<void> => {
     running ??= run().finally(() => {
@@ -115,7 +105,7 @@ export function openLimitRefusals({
         // Twice: a flush in progress may not include the newest counts.
         await flush();
         await flush();
-        if (batches > 0 && !isFailing) await deleteCheckpoints(db, writer);
+        await batches.forget(db);
       };
       await within(last(), limitMs, () => new Error("the time is over")).catch((thrown: unknown) =>
         log.warn(
@@ -154,24 +144,16 @@ export interface CountedRefusals {
 }
 
 /**
- * Adds refusals to their hours and to the figures of a day, in one statement and at most once. As a journal has a
- * checkpoint, a writer stores the number of its last batch together with the data. A batch whose number is already
- * there adds nothing, so it may be retried when its outcome is unknown.
- * @param writer a name that no other process and no journal has.
- * @param batch counts up from 1.
+ * Adds refusals to their hours and to the figures of a day, in one statement and at most once. A batch whose number is
+ * already there adds nothing, so it may be retried when its outcome is unknown.
  */
 export async function storeRefusals(
   db: Db,
   refusals: readonly CountedRefusals[],
-  { writer, batch }: { readonly writer: string; readonly batch: number },
+  turn: BatchTurn,
 ): Promise<void> {
   await db.execute(sql`
-    with turn as (
-      insert into ${journalCheckpoints} as present (journal, segment, byte_offset) values (${writer}, 0, ${batch})
-      on conflict (journal, segment) do update set byte_offset = excluded.byte_offset, updated_at = now()
-        where present.byte_offset < excluded.byte_offset
-      returning journal
-    ),
+    with turn as (${takeTurn(turn)}),
     given as (
       select to_timestamp(refused.slot / 1000) as slot, refused."keyId" as key_id, refused.channel, refused.code,
         refused.refusals::bigint as refusals

@@ -7,6 +7,7 @@ import { DAY_MS, dayOf } from "../../db/days/day-table.ts";
 import { journalCheckpoints, latencyHours, usageSlots } from "../../db/tables/usage.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Clock } from "../../lib/time/clock.ts";
+import { SESSION_WRITER } from "../../limits/session-tokens.ts";
 import { STATEMENT_TIMED_OUT } from "../reports/statement-timeout.ts";
 import { dropUsageDays } from "./drop-usage-days.ts";
 import { foldModelHours, foldRefusalHours, foldUsageHours } from "./fold-usage-hours.ts";
@@ -42,7 +43,7 @@ export interface UsageUpkeepOptions {
 const INTERVAL_MS = 60 * 60_000;
 /** The figures of a day need the hours and the slots of the last one. */
 const FIGURES_MS = 2 * DAY_MS;
-/** Longer than any batch of refusals could be retried. */
+/** Longer than any batch of refusals or tokens could be retried. */
 const WRITERS_KEPT = "7 days";
 
 /**
@@ -128,5 +129,5 @@ async function deleteOldFigures(db: Db, today: number): Promise<void> {
   // Checkpoints of processes that ended without removing them.
   await db.execute(sql`
     delete from ${journalCheckpoints}
-    where journal like ${`${REFUSAL_WRITER}%`} and updated_at < now() - ${WRITERS_KEPT}::interval`);
+    where journal like any (array[${`${REFUSAL_WRITER}%`}, ${`${SESSION_WRITER}%`}]) and updated_at < now() - ${WRITERS_KEPT}::interval`);
 }

@@ -177,6 +177,7 @@ describe("usage past its retention", () => {
     await database.db.execute(sql`
       insert into journal_checkpoints values
         ('refusals:gone', 0, 1, now() - interval '8 days'), ('refusals:lives', 0, 1, now()),
+        ('sessions:gone', 0, 1, now() - interval '8 days'), ('sessions:lives', 0, 1, now()),
         ('journal', 1, 1, now() - interval '8 days')`);
     await upkeep.run();
     const left = await database.db.execute<{ name: string; rows: number }>(sql`
@@ -195,7 +196,7 @@ describe("usage past its retention", () => {
       "folded refusals": 5,
       "rows of refusals": 3,
       months: 2,
-      checkpoints: 2,
+      checkpoints: 3,
     });
   });
 
