@@ -19,6 +19,7 @@ export const COLUMN_TYPE_NAMES = Object.keys(COLUMN_TYPES) as readonly DatasetCo
 export const DATASET_NAME = /^[a-z][a-z0-9_]{0,62}$/;
 /** What is a column of any view, without quotation marks that would change its meaning. */
 export const COLUMN_NAME = /^[A-Za-z][A-Za-z0-9_]{0,62}$/;
+const NAME_CHARACTERS = 63;
 export const MAX_COLUMNS = 500;
 export const MAX_KEY_COLUMNS = 5;
 /** Of the texts of a row's key together, in UTF-8: an entry of an index is smaller than a third of a page. */
@@ -91,17 +92,37 @@ export function toColumnName(heading: string): string {
   return SYSTEM_COLUMNS.has(name.toLowerCase()) ? `c_${name}` : name;
 }
 
-/** Returns names of columns for headings, each different from the others. */
+/**
+ * Returns names of columns for headings, each different from the others. A heading that can be a name is one, so that no
+ * column has a name that is the heading of another column.
+ */
 export function toColumnNames(headings: readonly string[]): readonly string[] {
   const taken = new Set<string>();
-  return headings.map((heading) => {
-    const isFit = columnNameFault(heading) === undefined;
-    const name = isFit ? heading : toColumnName(heading);
-    let free = name;
-    for (let count = 2; taken.has(free.toLowerCase()); count += 1) free = `${name}_${count}`;
-    taken.add(free.toLowerCase());
+  const take = (name: string): string | undefined => {
+    if (taken.has(name.toLowerCase())) return undefined;
+    taken.add(name.toLowerCase());
+    return name;
+  };
+  const fit = headings.map((heading) =>
+    columnNameFault(heading) === undefined ? take(heading) : undefined,
+  );
+  return headings.map((heading, index) => {
+    if (fit[index] !== undefined) return fit[index];
+    const base = columnNameFault(heading) === undefined ? heading : toColumnName(heading);
+    let free = take(base);
+    for (let count = 2; free === undefined; count += 1) free = take(numbered(base, count));
     return free;
   });
+}
+
+function numbered(base: string, count: number): string {
+  return `${base.slice(0, NAME_CHARACTERS - `_${count}`.length)}_${count}`;
+}
+
+/** Whether a name can be another one with the number that `toColumnNames` gives to a name that is taken. */
+export function isNumbered(name: string, base: string): boolean {
+  const [, count] = /_(\d{1,3})$/.exec(name) ?? [];
+  return count !== undefined && name.toLowerCase() === numbered(base, Number(count)).toLowerCase();
 }
 
 function invalid(param: string, fault: string): ServiceError {

@@ -13,6 +13,7 @@ import {
   type FileRow,
   faultAt,
   MAX_ROW_CHARACTERS,
+  shown,
   TableFault,
 } from "./table-job.ts";
 
@@ -78,10 +79,6 @@ export function byHeading(headings: readonly string[], cells: readonly JsonValue
     throw faultAt(line, `it has ${cells.length} cells, and there are ${headings.length} headings.`);
   }
   return Object.fromEntries(headings.map((heading, index) => [heading, cells[index] ?? null]));
-}
-
-function shown(text: string): string {
-  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }
 
 function linesWithin(record: readonly (string | null)[]): number {

@@ -1,7 +1,7 @@
 import type { AnyActor } from "../../../access/actor.ts";
 import { type ChangeFrame, change } from "../../../access/change.ts";
 import { ServiceError } from "../../../core/service-error.ts";
-import type { DatasetColumn } from "../../../db/tables/datasets.ts";
+import { isStorableText } from "../../../lib/text/storable-text.ts";
 import { detailsOf, newDatasetRow } from "../change-dataset.ts";
 import { unknownColumn } from "../check-rows.ts";
 import { createLoad } from "../dataset-load.ts";
@@ -19,6 +19,7 @@ import type { TableBatch, TableField } from "./table-job.ts";
 const FAULTS_MAX = 100;
 const NOT_READ = "The rows were not read: first the headings have to be right.";
 const TOO_MANY = "There may be more wrong rows: reading ended here.";
+const MAX_HEADING_CHARACTERS = 1_000;
 /** A large upsert that met other changes is prepared again so often. */
 const COMMITS_MAX = 3;
 
@@ -37,11 +38,10 @@ export async function importRows(
 ): Promise<{ readonly dataset: Dataset; readonly rows: number }> {
   const { store, actor } = given;
   const dataset = await store.database.ask((db) => readWritable(db, actor.caller, id));
-  const fields = dataset.columns.map((column) => ({ ...column, heading: column.name }));
   const load = createLoad(store, { dataset, isNew: false }, mode);
   const frame = frameOf("import", dataset.id);
   return finish(given, load, {
-    fields,
+    fields: dataset.columns,
     frame,
     details: (rows) => ({ name: dataset.name, mode, rows }),
   });
@@ -56,7 +56,7 @@ export async function importDataset(
   refuseRestrictedKey(actor.caller);
   refuseSharing(asked.visibility, actor.caller);
   const fields = await files.infer(file, signal);
-  const columns: DatasetColumn[] = fields.map(({ name, type }) => ({ name, type }));
+  const columns = fields.map(keptColumn);
   const dataset = newDatasetRow(actor.caller.ownerId, { ...asked, columns }, store.clock.now());
   const load = createLoad(store, { dataset, isNew: true }, "append");
   const frame = frameOf("create", dataset.id);
@@ -65,6 +65,13 @@ export async function importDataset(
     frame,
     details: (rows) => ({ ...detailsOf(dataset), rows }),
   });
+}
+
+/** The next file finds the column by the heading again, because the name does not tell which heading it was. */
+function keptColumn({ name, type, heading = name }: TableField): TableField {
+  const isKept =
+    heading !== name && heading.length <= MAX_HEADING_CHARACTERS && isStorableText(heading);
+  return { name, type, ...(isKept && { heading }) };
 }
 
 interface Finish {

@@ -3,10 +3,10 @@ import { READ_LIMITS, type SourceFile, UnreadableFile } from "../../../knowledge
 import { openSourceFile } from "../../../knowledge/readers/shared/source-file.ts";
 import type { JsonObject, JsonValue } from "../../../lib/json/json.ts";
 import { serveJobs } from "../../../lib/worker/serve-jobs.ts";
-import { toColumnName } from "../columns.ts";
 import { csvRows } from "./csv-rows.ts";
 import { ColumnInference } from "./infer-columns.ts";
 import { jsonRows, ndjsonRows } from "./json-rows.ts";
+import { HeadingMatch } from "./match-headings.ts";
 import {
   type FileHeadings,
   type FileRow,
@@ -88,13 +88,11 @@ async function* readRows(
 
 /** Gives rows the names of the dataset's columns. */
 class RowConversion {
-  readonly #byHeading: ReadonlyMap<string, TableField>;
-  readonly #byName: ReadonlyMap<string, TableField>;
+  readonly #match: HeadingMatch;
   readonly #isText: boolean;
 
   constructor(fields: readonly TableField[], isText: boolean) {
-    this.#byHeading = new Map(fields.map((field) => [field.heading, field]));
-    this.#byName = new Map(fields.map((field) => [field.name.toLowerCase(), field]));
+    this.#match = new HeadingMatch(fields);
     this.#isText = isText;
   }
 
@@ -105,8 +103,7 @@ class RowConversion {
   row(values: JsonObject, line: number): JsonObject {
     const row: Record<string, JsonValue> = Object.create(null);
     for (const [heading, value = null] of Object.entries(values)) {
-      const field =
-        this.#byHeading.get(heading) ?? this.#byName.get(toColumnName(heading).toLowerCase());
+      const field = this.#match.find(heading, line);
       const name = field?.name ?? heading;
       if (name in row)
         throw new TableFault(`Line ${line}: two fields are '${name}'.`, { column: name });

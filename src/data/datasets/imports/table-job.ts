@@ -11,9 +11,10 @@ export const TABLE_TYPES = {
 } as const;
 export type TableFormat = (typeof TABLE_TYPES)[keyof typeof TABLE_TYPES];
 
-/** A column of a file: its heading there, and the column of the dataset. */
+/** A column of the dataset, with its heading in files. */
 export interface TableField extends DatasetColumn {
-  readonly heading: string;
+  /** Of the file that the column was made from. It is kept where the name of the column is another one. */
+  readonly heading?: string;
 }
 
 /** What the process is asked to do. `infer` yields one `TableField[]`, `read` yields `TableBatch`es. */
@@ -48,6 +49,7 @@ export interface FileRow {
 
 /** A limit of one row, in characters. */
 export const MAX_ROW_CHARACTERS = 1024 * 1024;
+const SHOWN_CHARACTERS = 40;
 
 /** The file is no table, or a row of it cannot be read. The message is for people. */
 export class TableFault extends Error {
@@ -59,6 +61,11 @@ export class TableFault extends Error {
     super(message, { cause });
     this.code = column;
   }
+}
+
+/** A text of the file as messages show it. */
+export function shown(text: string): string {
+  return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
 }
 
 export function faultAt(line: number, text: string, cause?: unknown): TableFault {
