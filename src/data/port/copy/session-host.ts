@@ -70,8 +70,7 @@ export function createOccupation({ database, roles, asOf }: HostParts) {
       const role = await roles.prepare(principal);
       const told = time === undefined ? "" : new Date(time).toISOString();
       await database.query(`set data.as_of = '${told}'; set role ${quoteName(role)}`);
-      const setUp = memory.setUp();
-      if (setUp !== "") await database.query(setUp);
+      await memory.setUp(database);
       occupant = session;
       prepared = wanted;
     },

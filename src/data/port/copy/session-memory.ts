@@ -1,5 +1,5 @@
 import { quoteText } from "../../copy/quote-sql.ts";
-import type { CopyDatabase } from "./copy-database.ts";
+import { type CopyDatabase, CopyError } from "./copy-database.ts";
 
 /** The texts of prepared statements that a session may keep. */
 const PREPARED_MAX_BYTES = 8 * 1024 * 1024;
@@ -7,7 +7,11 @@ const CHANGING_TAG = /^(SET|RESET|DISCARD|DEALLOCATE|PREPARE)\b/;
 const FORGETTING_TAG = /^(DISCARD|DEALLOCATE) ALL$/;
 const SETTING_CALL = /\bset_config\b/i;
 /** Settings that are made anew with each turn. */
-const OWN_SETTINGS = ["role", "session_authorization", "data.as_of", "data.nothing"];
+const OWN_SETTINGS = [
+  ...["role", "session_authorization", "data.as_of", "data.nothing"],
+  // They never outlive a transaction, though the database lists them, and it takes them only before its first query.
+  ...["transaction_isolation", "transaction_read_only", "transaction_deferrable"],
+];
 
 /**
  * What a session has set and prepared. The database forgets it after the session's turn, and learns it again with the
@@ -35,16 +39,25 @@ export class SessionMemory {
     return Number(this.#settings.get("statement_timeout") ?? 0);
   }
 
-  /** The statements that set the session up, in a database that has forgotten all others. */
-  setUp(): string {
+  /**
+   * Sets the session up in a database that has forgotten all others. What SQL has prepared and cannot be prepared again,
+   * because a table is gone since, is forgotten: the session is usable without it.
+   */
+  async setUp(database: Pick<CopyDatabase, "query">): Promise<void> {
     this.#live.clear();
     const settings = Array.from(
       this.#settings,
-      ([name, value]) => `set_config(${quoteText(name)}, ${quoteText(value)}, false)`,
+      ([name, value]) => `pg_catalog.set_config(${quoteText(name)}, ${quoteText(value)}, false)`,
     );
-    const set =
-      settings.length === 0 ? [] : [`select pg_catalog.${settings.join(", pg_catalog.")}`];
-    return [...set, ...this.#prepared.values()].join("; ");
+    if (settings.length > 0) await database.query(`select ${settings.join(", ")}`);
+    for (const [name, statement] of this.#prepared) {
+      try {
+        await database.query(statement);
+      } catch (thrown) {
+        if (!(thrown instanceof CopyError)) throw thrown;
+        this.#prepared.delete(name);
+      }
+    }
   }
 
   /** The message that makes the database know a statement again; undefined where it knows it, or nobody does. */

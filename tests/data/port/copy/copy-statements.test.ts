@@ -126,3 +126,28 @@ test.each(["discard all", "deallocate all"])("%s forgets what was prepared befor
   expect(rowsOf(await client.ask(run))).toEqual([["7"]]);
   await expectUsable(client, other);
 });
+
+describe("a session", () => {
+  test("goes on without a statement of SQL that cannot be prepared again", async () => {
+    const { client, other } = await prepared("select 1");
+    await client.rows("prepare gone as select count(*) from sales");
+    await client.rows("prepare kept as select 2");
+    await feed([]);
+    await expectUsable(client);
+    expect(await client.rows("execute gone")).toBe("26000");
+    expect(await client.rows("execute kept")).toEqual([["2"]]);
+    expect(tagsOf(await client.query("deallocate all"))).toEqual(["DEALLOCATE ALL"]);
+    await expectUsable(client, other);
+  });
+
+  test.each([
+    "transaction_deferrable = off",
+    "transaction_isolation = 'serializable'",
+    "transaction_read_only = on",
+  ])("goes on after SET %s", async (setting) => {
+    const { client, other, turn } = await prepared();
+    expect(typesOf(await client.query(`set ${setting}`))).toBe("CZ");
+    await turn();
+    await expectUsable(client, other);
+  });
+});
