@@ -1,6 +1,7 @@
 import { Suspense, useEffect, useState } from "react";
 import { type Assistant, useChangeAssistant } from "../../api/queries/assistants.ts";
 import { useSession } from "../../api/queries/session.ts";
+import { withLaterEdits } from "../../lib/later-edits.ts";
 import { TextAreaField, TextField } from "../../ui/forms/field.tsx";
 import { Form } from "../../ui/forms/form.tsx";
 import { SelectField } from "../../ui/forms/select.tsx";
@@ -43,7 +44,7 @@ export function AssistantForm({ assistant, readOnly, onUnsaved }: AssistantFormP
       onSubmit={async () => {
         const saved = toDraft(await change.mutateAsync(changesOf(draft, before)));
         setBefore(saved);
-        setDraft(saved);
+        setDraft((now) => withLaterEdits(now, { sent: draft, saved }));
         showToast(`Assistant ${saved.name} is changed`);
       }}
     >

@@ -5,6 +5,7 @@ import {
   type VectorStore,
   type VectorStoreChange,
 } from "../../api/queries/vector-stores.ts";
+import { withLaterEdits } from "../../lib/later-edits.ts";
 import { UserName } from "../../parts/accounts/user-name.tsx";
 import { Form } from "../../ui/forms/form.tsx";
 import { UnsavedGuard } from "../../ui/forms/unsaved-guard.tsx";
@@ -69,7 +70,10 @@ function SettingsForm({ store }: { readonly store: VectorStore }) {
       onSubmit={async () => {
         const saved = toDraft(await change.mutateAsync(changes));
         setBefore(saved);
-        setDraft(saved);
+        setDraft((now) => ({
+          fields: withLaterEdits(now.fields, { sent: draft.fields, saved: saved.fields }),
+          folder: withLaterEdits(now.folder, { sent: draft.folder, saved: saved.folder }),
+        }));
         showToast(`Store ${storeName(store)} is changed`);
       }}
     >
@@ -79,7 +83,7 @@ function SettingsForm({ store }: { readonly store: VectorStore }) {
       />
       <StoreFields
         draft={draft.fields}
-        onChange={(fields) => setDraft({ ...draft, fields })}
+        onChange={(fields) => setDraft((now) => ({ ...now, fields }))}
         isAdmin={isAdmin}
       />
       {isAdmin && (
@@ -92,7 +96,7 @@ function SettingsForm({ store }: { readonly store: VectorStore }) {
           <FolderFields
             prefix="ext.folder"
             draft={draft.folder}
-            onChange={(folder) => setDraft({ ...draft, folder })}
+            onChange={(folder) => setDraft((now) => ({ ...now, folder }))}
             isWatchedOnly
           />
         </fieldset>

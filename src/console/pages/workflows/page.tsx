@@ -14,6 +14,9 @@ export function Page() {
   const { openId, open, close } = useOpenRow("workflows");
   const [{ example }] = useUrlState(DEFAULTS);
   const [given, setGiven] = useState<string>();
+  // What was typed into a new workflow while it was being created, for the page that it gets then.
+  const [later, setLater] = useState<{ readonly id: string; readonly text: string | undefined }>();
+  if (later !== undefined && openId !== NEW && openId !== later.id) setLater(undefined);
   if (openId === undefined) {
     return (
       <WorkflowList
@@ -25,7 +28,14 @@ export function Page() {
       />
     );
   }
-  if (openId !== NEW) return <OpenWorkflow key={openId} id={openId} onGone={close} />;
+  if (openId !== NEW) {
+    const typed = later?.id === openId ? later.text : undefined;
+    return <OpenWorkflow key={openId} id={openId} later={typed} onGone={close} />;
+  }
   const text = given ?? EXAMPLES.find(({ name }) => name === example)?.text ?? BLANK;
-  return <NewWorkflow text={text} onSaved={open} />;
+  const onSaved = (id: string, typed: string | undefined) => {
+    setLater({ id, text: typed });
+    open(id);
+  };
+  return <NewWorkflow text={text} onSaved={onSaved} />;
 }

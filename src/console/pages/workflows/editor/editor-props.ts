@@ -18,7 +18,8 @@ export interface Saving {
   readonly saved: SavedWorkflow | undefined;
   /** Of a workflow that is not saved yet. */
   readonly create?: (body: NewWorkflow) => Promise<Workflow>;
-  readonly onSaved: (workflow: Workflow) => void;
+  /** Called with the text that was sent; without one the draft begins anew from the workflow. */
+  readonly onSaved: (workflow: Workflow, sent?: string) => void;
 }
 
 export interface WorkflowEditorProps extends Pick<Saving, "create" | "onSaved"> {

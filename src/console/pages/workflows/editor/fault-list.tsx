@@ -26,7 +26,9 @@ export function FaultList(props: FaultListProps) {
   return (
     <>
       {(save.isConflict || saved?.isOutdated) && <Conflict {...props} />}
-      {save.failure !== undefined && !save.isConflict && <ErrorCard {...save.failure} />}
+      {save.failure !== undefined && !save.isConflict && (
+        <ErrorCard what={save.failure.what} error={save.failure.error} />
+      )}
       {fault !== undefined && (
         <Card title="The text is no JSON">
           <li>

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { ApiError } from "../../../api/errors.ts";
 import { useSession } from "../../../api/queries/session.ts";
 import { useCreateWorkflow, useWorkflow, type Workflow } from "../../../api/queries/workflows.ts";
@@ -16,12 +16,14 @@ import { WorkflowEditor } from "./workflow-editor.tsx";
 
 interface OpenWorkflowProps {
   readonly id: string;
+  /** What was typed into it while it was being created. */
+  readonly later: string | undefined;
   /** Called when it was deleted. */
   readonly onGone: () => void;
 }
 
 /** A workflow that is saved. */
-export function OpenWorkflow({ id, onGone }: OpenWorkflowProps) {
+export function OpenWorkflow({ id, later, onGone }: OpenWorkflowProps) {
   const { data: workflow, error, refetch, dataUpdatedAt } = useWorkflow(id);
   const isUnknown = error instanceof ApiError && error.status === 404;
   if (workflow !== undefined && !isUnknown) {
@@ -39,7 +41,7 @@ export function OpenWorkflow({ id, onGone }: OpenWorkflowProps) {
             </p>
           </>
         )}
-        <Saved workflow={workflow} onGone={onGone} />
+        <Saved workflow={workflow} later={later} onGone={onGone} />
       </>
     );
   }
@@ -67,17 +69,22 @@ export function OpenWorkflow({ id, onGone }: OpenWorkflowProps) {
   );
 }
 
-function Saved({ workflow, onGone }: { readonly workflow: Workflow; readonly onGone: () => void }) {
+interface SavedProps extends Pick<OpenWorkflowProps, "later" | "onGone"> {
+  readonly workflow: Workflow;
+}
+
+function Saved({ workflow, later, onGone }: SavedProps) {
   const session = useSession().data;
   const text = workflowText(workflow);
-  const draft = useDraft(text, false);
+  const draft = useDraft(text, { typed: later });
   // What it was when the draft began: a later version is somebody else's.
   const [base, setBase] = useState({ version: workflow.version, text });
   const [issued, setIssued] = useState<IssuedWebhook>();
-  const begin = (saved: Workflow) => {
+  const begin = (saved: Workflow, sent?: string) => {
     const next = workflowText(saved);
     setBase({ version: saved.version, text: next });
-    draft.reset(next);
+    if (sent === undefined) draft.reset(next);
+    else draft.settle(next, sent);
     const { webhook } = saved;
     const isShown = webhook?.secret !== undefined || (webhook?.auth === "url" && webhook.path);
     if (webhook !== null && isShown) {
@@ -112,20 +119,24 @@ function Saved({ workflow, onGone }: { readonly workflow: Workflow; readonly onG
 
 interface NewWorkflowProps {
   readonly text: string;
-  readonly onSaved: (id: string) => void;
+  /** Called with what was typed since it was sent, where something was. */
+  readonly onSaved: (id: string, later: string | undefined) => void;
 }
 
 /** A workflow that is not saved yet. */
 export function NewWorkflow({ text, onSaved }: NewWorkflowProps) {
-  const [saved, setSaved] = useState<Workflow>();
-  const draft = useDraft(text, saved === undefined);
+  const [saved, setSaved] = useState<{ readonly id: string; readonly sent: string }>();
+  const draft = useDraft(text, { isNew: saved === undefined });
   const [issued, setIssued] = useState<IssuedWebhook>();
   const create = useCreateWorkflow();
-  // After the guard of unsaved changes has seen that it is saved.
-  const isDone = saved !== undefined && issued === undefined;
+  const isHandedOver = useRef(false);
   useEffect(() => {
-    if (saved !== undefined && isDone) onSaved(saved.id);
-  }, [saved, isDone, onSaved]);
+    if (saved === undefined || issued !== undefined || isHandedOver.current) return;
+    // What was typed meanwhile goes with it, and the guard of unsaved changes sees first that nothing is lost.
+    if (draft.isDirty) return draft.reset(draft.text);
+    isHandedOver.current = true;
+    onSaved(saved.id, draft.text === saved.sent ? undefined : draft.text);
+  });
   return (
     <>
       <WorkflowEditor
@@ -133,13 +144,13 @@ export function NewWorkflow({ text, onSaved }: NewWorkflowProps) {
         saved={undefined}
         readOnlyReason={undefined}
         create={(body) => create.mutateAsync(body)}
-        onSaved={(workflow) => {
+        onSaved={(workflow, sent = draft.text) => {
           const { webhook } = workflow;
           if (webhook !== null) {
             setIssued({ ...webhook, workflowId: workflow.id, name: workflow.name });
           }
-          draft.reset(draft.text);
-          setSaved(workflow);
+          draft.settle(sent, sent);
+          setSaved({ id: workflow.id, sent });
           showToast(`Workflow ${workflow.name} is created`);
         }}
         onIssued={setIssued}

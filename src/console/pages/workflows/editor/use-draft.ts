@@ -27,13 +27,30 @@ export interface Draft {
   readonly undo: (() => void) | undefined;
   /** Begins anew from a text that is saved. */
   readonly reset: (text: string) => void;
+  /** Counts the beginnings: what went wrong before one is over with it. */
+  readonly beginnings: number;
+  /** Takes what was sent as saved; what was changed since it was sent stays, and is not saved. */
+  readonly settle: (saved: string, sent: string) => void;
 }
 
-/** @param isNew nothing of it is saved: it is dirty from the beginning. */
-export function useDraft(saved: string, isNew: boolean): Draft {
+interface Edited {
+  readonly text: string;
+  /** The texts before it, which are returned to one by one. */
+  readonly past: readonly string[];
+}
+
+interface DraftOptions {
+  /** Nothing of it is saved: it is dirty from the beginning. */
+  readonly isNew?: boolean;
+  /** What was typed into it before, which is not saved. */
+  readonly typed?: string | undefined;
+}
+
+/** @param saved the text that is saved, or that a new workflow begins with. */
+export function useDraft(saved: string, { isNew = false, typed }: DraftOptions): Draft {
   const [base, setBase] = useState(saved);
-  const [text, setText] = useState(saved);
-  const [past, setPast] = useState<readonly string[]>([]);
+  const [{ text, past }, setEdited] = useState<Edited>({ text: typed ?? saved, past: [] });
+  const [beginnings, setBeginnings] = useState(0);
   const [faults, setFaults] = useState<readonly WorkflowFault[]>([]);
   const read = useMemo(() => readWorkflow(text), [text]);
   const last = useRef(EMPTY);
@@ -41,28 +58,29 @@ export function useDraft(saved: string, isNew: boolean): Draft {
   const document = "document" in last.current ? last.current.document : undefined;
   if (document === undefined) throw new Error("an empty object is a workflow");
   return {
-    ...{ text, document, faults, setFaults },
+    ...{ text, document, faults, setFaults, beginnings },
     fault: "fault" in read ? read.fault : undefined,
     isDirty: isNew || text !== base,
-    type: setText,
+    type: (next) => setEdited((now) => ({ ...now, text: next })),
     edit(change) {
       if ("fault" in read) return;
       const next = change(text);
       if (next === text) return;
-      setPast([...past, text].slice(-MOST_UNDONE));
-      setText(next);
+      setEdited({ text: next, past: [...past, text].slice(-MOST_UNDONE) });
     },
     undo:
       past.length === 0
         ? undefined
-        : () => {
-            setText(past.at(-1) ?? text);
-            setPast(past.slice(0, -1));
-          },
+        : () => setEdited({ text: past.at(-1) ?? text, past: past.slice(0, -1) }),
     reset(next) {
       setBase(next);
-      setText(next);
-      setPast([]);
+      setEdited({ text: next, past: [] });
+      setFaults([]);
+      setBeginnings((before) => before + 1);
+    },
+    settle(next, sent) {
+      setBase(next);
+      setEdited((now) => (now.text === sent ? { text: next, past: [] } : now));
       setFaults([]);
     },
   };

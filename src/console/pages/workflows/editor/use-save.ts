@@ -30,32 +30,42 @@ export interface Save {
   readonly setGone: () => void;
 }
 
+interface Failure {
+  readonly what: string;
+  readonly error: unknown;
+  /** The beginning of the draft that it was about. */
+  readonly beginning: number;
+}
+
 type Fields = Readonly<Record<string, JsonValue>>;
 
 /** Validates and saves a draft, and keeps what went wrong. */
 export function useSave({ draft, saved, create, onSaved }: Saving): Save {
   const change = useChangeWorkflow(saved?.workflow.id ?? "");
   const check = useValidateWorkflow();
-  const [failure, setFailure] = useState<Save["failure"]>();
+  const [failed, setFailure] = useState<Failure>();
+  // It was about a draft that is gone once another one begins.
+  const failure = failed?.beginning === draft.beginnings ? failed : undefined;
   const [isGone, setGone] = useState(false);
   const [isSaving, setSaving] = useState(false);
   const fail = (what: string, error: unknown) => {
     const faults = faultsOf(error);
     draft.setFaults(faults);
-    setFailure(faults.length > 0 ? undefined : { what, error });
+    setFailure(faults.length > 0 ? undefined : { what, error, beginning: draft.beginnings });
   };
   const send = async (version: number | undefined) => {
     if (draft.fault !== undefined || isSaving) return;
     setSaving(true);
     setFailure(undefined);
     try {
-      const { value } = draft.document;
+      const { text, document } = draft;
+      const { value } = document;
       const workflow =
         saved === undefined || version === undefined
           ? await create?.(value as unknown as NewWorkflow)
           : await change.mutateAsync({ ...changesOf(draft, saved.workflow), if_version: version });
       draft.setFaults([]);
-      if (workflow !== undefined) onSaved(workflow);
+      if (workflow !== undefined) onSaved(workflow, text);
       if (workflow !== undefined && saved !== undefined) {
         showToast(`Workflow ${workflow.name} is saved as version ${workflow.version}`);
       }
