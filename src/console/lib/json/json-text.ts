@@ -33,6 +33,7 @@ const MAX_DEPTH = 200;
 const SPACE = /[ \t\n\r]*/y;
 const TEXT = /"(?:[^"\\]|\\.)*"/sy;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const INTEGER = /^-?\d+$/;
 const WORDS = [
   ["true", true],
   ["false", false],
@@ -130,7 +131,7 @@ class Reader {
     }
     const number = this.#match(NUMBER);
     if (number === undefined) throw this.#unexpected("a value");
-    return { start, end: this.#at, value: Number(number) };
+    return { start, end: this.#at, value: numberOf(number) };
   }
 
   #readObject(depth: number): JsonNode {
@@ -202,6 +203,13 @@ class Reader {
     const shown = found === undefined ? "the text ends" : `there is '${found}'`;
     return new Stop(this.#at, `Here ${shown}, and ${wanted} was expected.`);
   }
+}
+
+/** Reads a number; one that would be rounded or is too large becomes the text of its digits, as on the server. */
+function numberOf(digits: string): number | string {
+  const value = Number(digits);
+  const isKept = INTEGER.test(digits) ? Number.isSafeInteger(value) : Number.isFinite(value);
+  return isKept ? value : digits;
 }
 
 /** Reads a text in quotes; undefined where it has what JSON does not allow. */
