@@ -1,16 +1,24 @@
-import { Mic, Paperclip, Send, Square, X } from "lucide-react";
-import { type ClipboardEvent, type KeyboardEvent, type ReactNode, useRef, useState } from "react";
+import { Paperclip, Send, Square, X } from "lucide-react";
+import {
+  type ClipboardEvent,
+  type Dispatch,
+  type KeyboardEvent,
+  type ReactNode,
+  type SetStateAction,
+  useRef,
+} from "react";
 import type { MessagePart } from "../../chat/chat-document.ts";
 import { Button } from "../../ui/buttons/button.tsx";
 import { IconButton } from "../../ui/buttons/icon-button.tsx";
 import { usePreferences } from "../../ui/preferences.ts";
 import { ErrorCard } from "../../ui/status/error-card.tsx";
 import { useAttachments } from "./attachments.ts";
-import { type Recording, record, recordingFault } from "./recording.ts";
+import { Microphone } from "./microphone.tsx";
 
 interface ComposerProps {
   readonly draft: string;
-  readonly onDraft: (text: string) => void;
+  /** Sets the draft, or changes the one of then. */
+  readonly onDraft: Dispatch<SetStateAction<string>>;
   readonly isAnswering: boolean;
   /** Why nothing can be sent: no model is chosen. */
   readonly blockedReason: string | undefined;
@@ -88,7 +96,7 @@ export function Composer(props: ComposerProps) {
           isBusy={attached.isReading}
           onClick={() => picker.current?.click()}
         />
-        <Microphone draft={draft} onDraft={onDraft} onError={attached.setError} />
+        <Microphone onDraft={onDraft} onError={attached.setError} />
         <div className="min-w-0 flex-1 text-sm text-muted">{props.children}</div>
         {isAnswering ? (
           <Button look="primary" onClick={onStop}>
@@ -130,49 +138,5 @@ function Attached({ parts, error, remove }: Pick<Attachments, "parts" | "error" 
         </ul>
       )}
     </>
-  );
-}
-
-interface MicrophoneProps extends Pick<ComposerProps, "draft" | "onDraft"> {
-  readonly onError: (error: unknown) => void;
-}
-
-function Microphone({ draft, onDraft, onError }: MicrophoneProps) {
-  const [recording, setRecording] = useState<Recording>();
-  const [isBusy, setBusy] = useState(false);
-  const begin = async () => {
-    onError(undefined);
-    try {
-      setRecording(await record());
-    } catch (thrown) {
-      onError(thrown);
-    }
-  };
-  const finish = async () => {
-    setBusy(true);
-    try {
-      const text = (await recording?.finish()) ?? "";
-      onDraft(draft === "" ? text : `${draft} ${text}`);
-    } catch (thrown) {
-      onError(thrown);
-    }
-    setRecording(undefined);
-    setBusy(false);
-  };
-  if (recording === undefined) {
-    return (
-      <IconButton
-        icon={Mic}
-        label="Record a message"
-        disabledReason={recordingFault()}
-        onClick={() => void begin()}
-      />
-    );
-  }
-  return (
-    <Button isBusy={isBusy} onClick={() => void finish()}>
-      <Mic size={16} aria-hidden className="text-bad" />
-      End the recording
-    </Button>
   );
 }

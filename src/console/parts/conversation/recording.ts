@@ -6,6 +6,7 @@ const MODEL = "whisper-1";
 export interface Recording {
   /** Ends it and returns what was said. Rejects with {@link ApiError}. */
   readonly finish: () => Promise<string>;
+  /** Ends it, unless it has ended. */
   readonly discard: () => void;
 }
 
@@ -31,10 +32,14 @@ export async function record(): Promise<Recording> {
     });
   });
   recorder.start();
+  // It ends by itself when the microphone is taken away.
+  const stop = () => {
+    if (recorder.state !== "inactive") recorder.stop();
+  };
   return {
-    discard: () => recorder.stop(),
+    discard: stop,
     async finish() {
-      recorder.stop();
+      stop();
       await stopped;
       return transcribe(new Blob(pieces, { type: recorder.mimeType }));
     },
