@@ -15,9 +15,11 @@ export function placeOf({ host, port, file }: Connection): string {
 
 /** A statement that reads the first rows of a table. */
 export function selectText(kind: Connection["kind"], table: string): string {
-  // Unquoted, PostgreSQL would read capital letters as small ones.
-  const isPlain = kind === "postgres" ? /^[a-z_][a-z0-9_.]*$/ : /^[A-Za-z_][A-Za-z0-9_.]*$/;
   const mark = kind === "mysql" ? "`" : '"';
-  const name = isPlain.test(table) ? table : `${mark}${table.replaceAll(mark, mark + mark)}${mark}`;
-  return `SELECT * FROM ${name} LIMIT 100`;
+  // Always quoted: a name may be a keyword, and unquoted PostgreSQL would read capital letters as small ones.
+  const quote = (name: string) => `${mark}${name.replaceAll(mark, mark + mark)}${mark}`;
+  // A table of another schema has that before the first dot; SQLite has none.
+  const dot = kind === "sqlite" ? -1 : table.indexOf(".");
+  const names = dot < 0 ? [table] : [table.slice(0, dot), table.slice(dot + 1)];
+  return `SELECT * FROM ${names.map(quote).join(".")} LIMIT 100`;
 }
