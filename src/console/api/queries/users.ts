@@ -11,6 +11,8 @@ export type NewUser = components["schemas"]["NewUser"];
 export type UserChange = components["schemas"]["UserChange"];
 
 const KEY = ["users"] as const;
+/** The license counts the active users. */
+const LICENSE_KEY = ["license"] as const;
 const PAGE = 100;
 const FOUND = 20;
 
@@ -60,7 +62,10 @@ export function useCreateUser() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (body: NewUser) => unwrap(api.POST("/api/admin/users", { body })),
-    onSuccess: () => client.invalidateQueries({ queryKey: KEY }),
+    onSuccess() {
+      void client.invalidateQueries({ queryKey: LICENSE_KEY });
+      return client.invalidateQueries({ queryKey: KEY });
+    },
   });
 }
 
@@ -69,7 +74,10 @@ export function useChangeUser(id: string) {
   return useMutation({
     mutationFn: (body: UserChange) =>
       unwrap(api.PATCH("/api/admin/users/{id}", { params: { path: { id } }, body })),
-    onSuccess: () => client.invalidateQueries({ queryKey: KEY }),
+    onSuccess() {
+      void client.invalidateQueries({ queryKey: LICENSE_KEY });
+      return client.invalidateQueries({ queryKey: KEY });
+    },
   });
 }
 
@@ -80,6 +88,7 @@ export function useDeleteUser(id: string) {
     onSuccess: () => {
       forgetQuery(client, [...KEY, id]);
       forgetUserName(client, id);
+      void client.invalidateQueries({ queryKey: LICENSE_KEY });
       return client.invalidateQueries({ queryKey: [...KEY, "list"] });
     },
   });
