@@ -68,6 +68,11 @@ export async function unwrap<Data>(call: Promise<Called<Data>>): Promise<Data> {
   throw toApiError(response, error);
 }
 
+/** Returns why something failed, for a sentence. */
+export function reasonOf(thrown: unknown): string {
+  return thrown instanceof ApiError ? thrown.message : "Something is wrong in this page.";
+}
+
 /** Returns the error that an answer carries. */
 export function toApiError(response: Response, body: unknown): ApiError {
   const { status, headers } = response;

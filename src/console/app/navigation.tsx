@@ -1,5 +1,6 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import { ChevronsUpDown, LogOut, Search, UserRound } from "lucide-react";
+import { reasonOf } from "../api/errors.ts";
 import { useLogout, useSession } from "../api/queries/session.ts";
 import { useStatus } from "../api/queries/status.ts";
 import { countOf } from "../lib/count.ts";
@@ -7,6 +8,7 @@ import { GROUPS, type PageDefinition } from "../page-definition.ts";
 import { pages } from "../pages.ts";
 import { KeyHint } from "../ui/key-hint.tsx";
 import { Menu } from "../ui/overlays/menu.tsx";
+import { showToast } from "../ui/overlays/toast.tsx";
 import { Tip } from "../ui/overlays/tooltip.tsx";
 import { Badge, type Tone } from "../ui/status/badge.tsx";
 import { StatusDot } from "../ui/status/status-dot.tsx";
@@ -160,7 +162,12 @@ function Person() {
   const logout = useLogout();
   const navigate = useNavigate();
   const leave = async () => {
-    await logout.mutateAsync();
+    try {
+      await logout.mutateAsync();
+    } catch (thrown) {
+      showToast(`You are not logged out: ${reasonOf(thrown)}`);
+      return;
+    }
     // A page of its own: nothing that was fetched or typed stays in memory.
     window.location.assign("/console/login");
   };

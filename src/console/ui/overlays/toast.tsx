@@ -4,7 +4,7 @@ import { IconButton } from "../buttons/icon-button.tsx";
 
 const manager = Toast.createToastManager();
 
-/** Says that something is done: "Key reporting is disabled". Errors stay where they happened and are no toasts. */
+/** Says that something is done: "Key reporting is disabled". Errors stay where they happened, except those of a menu, which is gone by then. */
 export function showToast(text: string): void {
   manager.add({ title: text });
 }
