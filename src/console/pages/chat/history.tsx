@@ -1,5 +1,6 @@
 import { EllipsisVertical, Pin, PinOff, Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
+import { reasonOf } from "../../api/errors.ts";
 import {
   type ChatList,
   type KeptChat,
@@ -21,10 +22,12 @@ const DAY_MS = 86_400_000;
 interface HistoryProps {
   readonly openId: string | undefined;
   readonly onNew: () => void;
+  /** Called when a chat is chosen, also the open one. */
+  readonly onChosen: () => void;
 }
 
 /** One's own chats: pinned, of today, of the last week, and older ones. */
-export function History({ openId, onNew }: HistoryProps) {
+export function History({ openId, onNew, onChosen }: HistoryProps) {
   const [search, setSearch] = useState("");
   const { data: list, error, refetch } = useChats(search);
   return (
@@ -49,7 +52,13 @@ export function History({ openId, onNew }: HistoryProps) {
             <h2 className="px-2 py-1 text-sm text-muted">{title}</h2>
             <ul>
               {chats.map((chat) => (
-                <Entry key={chat.id} chat={chat} isOpen={chat.id === openId} onGone={onNew} />
+                <Entry
+                  key={chat.id}
+                  chat={chat}
+                  isOpen={chat.id === openId}
+                  onChosen={onChosen}
+                  onGone={onNew}
+                />
               ))}
             </ul>
           </section>
@@ -79,22 +88,31 @@ function Room({ list }: { readonly list: ChatList }) {
   );
 }
 
-interface EntryProps {
+interface EntryProps extends Pick<HistoryProps, "onChosen"> {
   readonly chat: KeptChat;
   readonly isOpen: boolean;
   readonly onGone: () => void;
 }
 
-function Entry({ chat, isOpen, onGone }: EntryProps) {
+function Entry({ chat, isOpen, onChosen, onGone }: EntryProps) {
   const change = useChangeChat();
   const remove = useDeleteChat();
   const [isAsking, setAsking] = useState(false);
   const title = chat.title ?? "A chat that cannot be opened";
+  const pin = async () => {
+    try {
+      await change.mutateAsync({ id: chat.id, pinned: !chat.pinned });
+    } catch (thrown) {
+      const what = chat.pinned ? "The chat is still pinned" : "The chat is not pinned";
+      showToast(`${what}: ${reasonOf(thrown)}`);
+    }
+  };
   return (
     <li className="flex items-center rounded-md hover:bg-sunken">
       <Link
         to={`/chat/${chat.id}`}
         isCurrent={isOpen}
+        onChoose={onChosen}
         className={classes(
           "min-w-0 flex-1 truncate px-2 py-1.5",
           isOpen && "font-medium text-accent",
@@ -108,7 +126,7 @@ function Entry({ chat, isOpen, onGone }: EntryProps) {
           {
             label: chat.pinned ? "Unpin the chat" : "Pin the chat",
             icon: chat.pinned ? PinOff : Pin,
-            run: () => change.mutate({ id: chat.id, pinned: !chat.pinned }),
+            run: () => void pin(),
           },
           { label: "Delete the chat…", icon: Trash2, isDanger: true, run: () => setAsking(true) },
         ]}

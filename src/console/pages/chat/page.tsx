@@ -38,7 +38,9 @@ export function Page() {
     const to = `/chat/${encodeURIComponent(id)}`;
     void navigate({ to, search: (now: UrlState) => now, replace: true });
   };
-  const history = <History openId={openId} onNew={startNew} />;
+  const history = (
+    <History openId={openId} onNew={startNew} onChosen={() => setHistoryOpen(false)} />
+  );
   const historyButton = isNarrow && (
     <IconButton
       icon={HistoryIcon}
@@ -58,7 +60,13 @@ export function Page() {
         {place.opened === undefined ? (
           <New key={place.number} onKept={onKept} onNew={startNew} aside={historyButton} />
         ) : (
-          <Kept key={place.number} id={place.opened} onNew={startNew} aside={historyButton} />
+          <Kept
+            key={place.number}
+            id={place.opened}
+            onKept={onKept}
+            onNew={startNew}
+            aside={historyButton}
+          />
         )}
       </div>
     </div>
@@ -66,11 +74,13 @@ export function Page() {
 }
 
 interface PlaceProps {
+  /** Called when the chat is kept for the first time, or anew after it was deleted. */
+  readonly onKept: (id: string) => void;
   readonly onNew: () => void;
   readonly aside: React.ReactNode;
 }
 
-function New({ onKept, ...place }: PlaceProps & { readonly onKept: (id: string) => void }) {
+function New(place: PlaceProps) {
   const models = useModels();
   const [asked] = useUrlState(NEW_CHAT);
   const { data: list } = useChats("");
@@ -83,7 +93,6 @@ function New({ onKept, ...place }: PlaceProps & { readonly onKept: (id: string) 
       opened={undefined}
       firstModel={asked.model || (models.data?.[0]?.id ?? "")}
       list={list}
-      onKept={onKept}
     />
   );
 }
@@ -110,7 +119,6 @@ function Kept({ id, ...place }: PlaceProps & { readonly id: string }) {
       opened={{ id, revision: data.revision, document, title: data.title ?? "" }}
       firstModel={document.model}
       list={list}
-      onKept={() => undefined}
     />
   );
 }

@@ -13,13 +13,21 @@ interface LinkProps {
   readonly className?: string;
   /** It leads to what is shown now. */
   readonly isCurrent?: boolean;
+  /** Called when it is chosen, before it leads anywhere. */
+  readonly onChoose?: () => void;
 }
 
 /** A link within the console or out of it. */
-export function Link({ to, search, children, className, isCurrent = false }: LinkProps) {
+export function Link({ to, search, children, className, isCurrent = false, onChoose }: LinkProps) {
   if (!to.startsWith("/")) {
     return (
-      <a href={to} target="_blank" rel="noreferrer noopener" className={className ?? LOOK}>
+      <a
+        href={to}
+        target="_blank"
+        rel="noreferrer noopener"
+        onClick={onChoose}
+        className={className ?? LOOK}
+      >
         {children}
         <ExternalLink size={12} className="ml-1 inline" aria-label="opens a new tab" />
       </a>
@@ -29,6 +37,7 @@ export function Link({ to, search, children, className, isCurrent = false }: Lin
     <RouterLink
       to={to}
       search={{ ...search }}
+      onClick={onChoose}
       className={classes(className ?? LOOK)}
       {...(isCurrent && { "aria-current": "page" })}
     >
