@@ -9,10 +9,13 @@ import { UnsavedGuard } from "../../ui/forms/unsaved-guard.tsx";
 import { useSpokenStatus } from "../../ui/status/use-spoken-status.ts";
 import { useKeys } from "../../ui/use-keys.ts";
 import { ChatHead } from "./chat-head.tsx";
+import type { Keeping } from "./keeping.ts";
 import { KeepingNotice } from "./keeping-notice.tsx";
 import { MessageList } from "./message-list.tsx";
 import { TemporarySwitch } from "./temporary-switch.tsx";
 import { useChat } from "./use-chat.ts";
+
+const UNSAVED: ReadonlySet<Keeping["state"]> = new Set(["failed", "conflict", "gone"]);
 
 interface ConversationProps {
   readonly opened:
@@ -98,7 +101,7 @@ export function Conversation({
           chat={chat}
         />
         <UnsavedGuard
-          isUnsaved={keeping.state === "failed" || keeping.state === "conflict"}
+          isUnsaved={UNSAVED.has(keeping.state)}
           what="The messages of this chat that could not be saved"
         />
         {!isAtEnd && (

@@ -6,7 +6,7 @@ import type { LiveChat } from "../../chat/live-chat.ts";
 import { mergeDocuments } from "../../chat/merge-documents.ts";
 import { Button } from "../../ui/buttons/button.tsx";
 import { ErrorCard } from "../../ui/status/error-card.tsx";
-import type { Keeping } from "./use-chat.ts";
+import type { Keeping } from "./keeping.ts";
 
 interface KeepingNoticeProps {
   readonly keeping: Keeping;
@@ -20,7 +20,7 @@ interface KeepingNoticeProps {
   readonly isKeepingOff: boolean;
   /** Saves this tab's chat over the revision that is stored now. */
   readonly onKeepThis: (revision: number) => void;
-  /** Keeps a temporary chat after all, or tries again. */
+  /** Keeps a temporary chat after all, tries again, or keeps a chat that was deleted as a new one. */
   readonly onKeep: () => void;
 }
 
@@ -44,6 +44,17 @@ export function KeepingNotice(props: KeepingNoticeProps) {
     return (
       <div className="pb-2">
         <ErrorCard what="The chat could not be saved" error={keeping.error} onRetry={onKeep} />
+      </div>
+    );
+  }
+  if (keeping.state === "gone") {
+    return (
+      <div className="pb-2">
+        <ErrorCard
+          what="The chat was deleted elsewhere. Retry keeps it as a new chat"
+          error={keeping.error}
+          onRetry={onKeep}
+        />
       </div>
     );
   }

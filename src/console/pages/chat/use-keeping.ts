@@ -1,0 +1,117 @@
+import { type QueryCache, useQueryClient } from "@tanstack/react-query";
+import { useCallback, useEffect, useRef, useState } from "react";
+import { onSignedIn } from "../../api/errors.ts";
+import { type ChatList, type StoredDocument, useKeepChat } from "../../api/queries/chats.ts";
+import type { ChatDocument } from "../../chat/chat-document.ts";
+import { type Keeping, keepingAfter } from "./keeping.ts";
+
+export interface KeepingOptions {
+  /** The chat as the server has it; undefined for a new one. */
+  readonly opened: { readonly id: string; readonly revision: number } | undefined;
+  readonly isTemporary: boolean;
+  readonly list: ChatList | undefined;
+  /** Called once a new chat has its id, unless it was left. */
+  readonly onKept: (id: string) => void;
+}
+
+/** Keeps a chat: one save after another. What could not be saved is sent again once that may help. */
+export function useKeeping({ opened, isTemporary, list, onKept }: KeepingOptions) {
+  const [keeping, setKeeping] = useState<Keeping>({
+    state: opened === undefined && isTemporary ? "temporary" : "kept",
+  });
+  const kept = useRef(opened && { id: opened.id, revision: opened.revision });
+  const [keptId, setKeptId] = useState(opened?.id);
+  const saving = useRef(Promise.resolve());
+  const isGone = useRef(false);
+  const isLeft = useIsLeft();
+  const keep = useKeepChat();
+  const wish = useRef({ isTemporary, list, onKept, keep: keep.mutateAsync });
+  wish.current = { isTemporary, list, onKept, keep: keep.mutateAsync };
+
+  const save = useCallback(
+    (document: ChatDocument) => {
+      saving.current = saving.current.then(async () => {
+        const { list, keep, onKept } = wish.current;
+        // Somebody has deleted it: nobody but a person brings it back.
+        if (isGone.current) return;
+        const before = kept.current;
+        if (before === undefined && hasNoPlace(wish.current)) {
+          setKeeping({ state: "temporary" });
+          return;
+        }
+        setKeeping({ state: "saving" });
+        const replaces = (list?.next_replaced ?? []).map(({ id }) => id);
+        // The server keeps more kinds of parts than this release knows.
+        const body = document as unknown as StoredDocument;
+        const after = await keep({ document: body, kept: before, replaces }).catch(
+          (thrown: unknown) => {
+            const now = keepingAfter(thrown);
+            isGone.current = now.state === "gone";
+            setKeeping(now);
+          },
+        );
+        if (after === undefined) return;
+        kept.current = { id: after.id, revision: after.revision };
+        // Whoever has left the chat meanwhile is not taken back to it.
+        if (isLeft.current) return;
+        setKeptId(after.id);
+        setKeeping({ state: "kept" });
+        if (before === undefined) onKept(after.id);
+      });
+    },
+    [isLeft],
+  );
+  /** Saves over what another tab has saved, by the revision it has now. */
+  const keepThis = (document: ChatDocument, revision: number) => {
+    if (kept.current !== undefined) kept.current = { ...kept.current, revision };
+    save(document);
+  };
+  /** Keeps a chat that was temporary, tries again, or keeps one that was deleted as a new one. */
+  const keepNow = (document: ChatDocument) => {
+    wish.current = { ...wish.current, isTemporary: false };
+    if (isGone.current) kept.current = undefined;
+    isGone.current = false;
+    save(document);
+  };
+  return { keeping, keptId, save, keepThis, keepNow };
+}
+
+/** Whether a chat that is not kept yet stays so. */
+function hasNoPlace({ isTemporary, list }: Pick<KeepingOptions, "isTemporary" | "list">): boolean {
+  return isTemporary || list?.keeps_next === false;
+}
+
+/** Calls the listener when what kept a chat from being saved may be over: a session has begun, or the gateway answers. */
+export function useAnotherTry(keeping: Keeping, listener: () => void): void {
+  const isWaiting = keeping.state === "failed" && keeping.isPassing;
+  const queries = useQueryClient().getQueryCache();
+  const wish = useRef(listener);
+  wish.current = listener;
+  useEffect(() => {
+    if (!isWaiting) return undefined;
+    const again = () => wish.current();
+    const stops = [onSignedIn(again), onAnswered(queries, again)];
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }, [isWaiting, queries]);
+}
+
+/** Whether the page has left what called this. */
+function useIsLeft() {
+  const isLeft = useRef(false);
+  useEffect(() => {
+    isLeft.current = false;
+    return () => {
+      isLeft.current = true;
+    };
+  }, []);
+  return isLeft;
+}
+
+/** Calls the listener when the gateway has answered another call of the page; returns the function that ends it. */
+function onAnswered(queries: QueryCache, listener: () => void): () => void {
+  return queries.subscribe((event) => {
+    if (event.type === "updated" && event.action.type === "success") listener();
+  });
+}
