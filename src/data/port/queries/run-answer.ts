@@ -50,6 +50,11 @@ export class RunAnswer {
     return this.#output.length;
   }
 
+  /** The database has brought a row beyond those to answer with. */
+  get isFull(): boolean {
+    return this.#hasMore;
+  }
+
   /** All of it is in the output. */
   get isWritten(): boolean {
     return this.#isWritten;

@@ -221,10 +221,19 @@ export class StatementRun implements SessionReceiver {
     if (this.#phase === "over") return;
     this.#phase = "over";
     this.#goes.end();
+    this.#settle();
     this.#session.release(isReady);
     const { rows, bytes } = this.#answer;
     this.#onOver({ rows, bytes, ...this.#ending.outcome() });
     this.#wake();
+  }
+
+  /** Nothing comes any more, so an answer that is not at its end gets one: a reader would wait for it without limit. */
+  #settle(): void {
+    if (!this.#ending.isOpen || this.#answer.isWritten) return;
+    // The rows of a full answer are all there, though the statement did not end when it was cancelled.
+    const fault = this.#answer.isFull ? this.#answer.end() : UNENDED;
+    if (fault !== undefined) this.#ending.byLimit(fault);
   }
 
   #stop(): void {
@@ -269,3 +278,7 @@ export class StatementRun implements SessionReceiver {
 }
 
 const MIB = 1024 * 1024;
+const UNENDED: ReadFailure = {
+  code: "57P01",
+  message: "The statement was ended before its last row.",
+};
