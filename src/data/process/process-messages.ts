@@ -107,6 +107,8 @@ export interface ReadRequest {
   /** Rows to answer with, though the statement may bring more; null for as many as the principal may read. */
   readonly rows: number | null;
   readonly paging: ReadPaging | null;
+  /** The names to show for the first columns; the statement's own by default, which the database cuts at 63 bytes. */
+  readonly names?: readonly string[];
   /** The time of the data, in ISO 8601. */
   readonly asOf: string;
 }

@@ -8,6 +8,8 @@ import { quoted, StatementValues } from "./statement-text.ts";
 export interface ListStatement {
   readonly sql: string;
   readonly values: readonly string[];
+  /** Of the columns as they are shown: the statement has short ones for aggregates. */
+  readonly names: readonly string[];
   /** Null for a list that is not paged: rows come in any order unless one was asked for. */
   readonly paging: { readonly columns: number; readonly key: string } | null;
 }
@@ -37,13 +39,14 @@ export function listStatement(
 ): ListStatement {
   const values = new StatementValues();
   const isPaged = page !== null || query.after !== null;
-  const order = isPaged ? completedOrder(view, query) : query.order;
-  const key = isPaged ? placeKey(secret, boundTo(view, query, order)) : "";
-  const isDigested = order.includes(DIGEST);
-  const from = sourceOf(view, query, values, isDigested);
+  const asked = isPaged ? completedOrder(view, query) : query.order;
+  const key = isPaged ? placeKey(secret, boundTo(view, query, asked)) : "";
+  const withShortName = shortNames(query.select);
+  const [select, order] = [query.select.map(withShortName), asked.map(withShortName)];
+  const from = sourceOf(view, { ...query, select }, values, asked.includes(DIGEST));
   const place = query.after === null ? undefined : readPlace(query.after, key);
   if (query.after !== null && place?.length !== order.length) throw foreignPlace();
-  const shown = query.select.map(({ name }) => quoted(name));
+  const shown = select.map(({ name }) => quoted(name));
   const places =
     page === null ? [] : order.map(({ name }, index) => `${quoted(name)}::text as "_${index}"`);
   const clauses = [
@@ -53,7 +56,18 @@ export function listStatement(
     ...limitOf(page, query.limit),
   ];
   const paging = page === null ? null : { columns: order.length, key };
-  return { sql: clauses.join(" "), values: values.all, paging };
+  const names = query.select.map(({ name }) => name);
+  return { sql: clauses.join(" "), values: values.all, names, paging };
+}
+
+/**
+ * Returns what gives aggregates the names that the statement has for them: a query's own, such as `sum(…)`, can be longer
+ * than a name of the database. No column of a view begins with `_`.
+ */
+function shortNames(select: readonly SelectedColumn[]) {
+  const names = new Map(select.map(({ name }, index) => [name, `_a${index}`]));
+  return <Column extends SelectedColumn>(column: Column): Column =>
+    column.aggregate === null ? column : { ...column, name: names.get(column.name) ?? column.name };
 }
 
 function limitOf(page: number | null, limit: number | null): readonly string[] {

@@ -52,11 +52,12 @@ describe("the statement of a list", () => {
     ],
     [
       "group=day&select=day,sum(cost),count(*)&order=-sum(cost)",
-      'select "day", "sum(cost)", "count(*)" from (select "day", pg_catalog.sum("cost") as "sum(cost)", pg_catalog.count(*) as "count(*)" from data."usage" group by "day") as "rows" order by "rows"."sum(cost)" desc',
+      'select "day", "_a1", "_a2" from (select "day", pg_catalog.sum("cost") as "_a1", pg_catalog.count(*) as "_a2" from data."usage" group by "day") as "rows" order by "rows"."_a1" desc',
       [],
     ],
   ])("of %s", (query, sql, values) => {
-    expect(build(query)).toEqual({ sql, values, paging: null });
+    const names = query.match(/select=([^&]*)/)?.[1]?.split(",");
+    expect(build(query)).toEqual({ sql, values, names, paging: null });
   });
 
   it("orders a page by the key, and asks for one row more", () => {
@@ -65,6 +66,14 @@ describe("the statement of a list", () => {
       'select "cost", "cost"::text as "_0", "day"::text as "_1", "name"::text as "_2" from data."usage" as "rows" order by "rows"."cost" desc, "rows"."day" desc, "rows"."name" desc limit 11',
     );
     expect(paging?.columns).toBe(3);
+  });
+
+  it("refuses the place of another aggregate, whatever the statement calls it", () => {
+    const { paging } = build("select=sum(cost)&group=day&order=sum(cost)", 10);
+    const other = build("select=sum(tokens)&group=day&order=sum(tokens)", 10);
+    expect(other.paging?.key).not.toBe(paging?.key);
+    const same = build("select=count(*),sum(cost)&group=day&order=sum(cost)", 10);
+    expect(same.paging?.key).toBe(paging?.key);
   });
 
   it.each([

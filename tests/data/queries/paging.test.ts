@@ -24,7 +24,15 @@ const view = (name: string, key: readonly string[]): View => ({
     ...{ name: column, type, comment: null, nullable: column !== "id" },
   })),
 });
-const VIEWS = [view("things", ["id"]), view("loose", [])];
+/** Columns of 63 characters, which an aggregate makes too long for a name of the database. */
+const LONG = ["a", "b"].map((end) => `${"long_".repeat(12)}xx${end}`);
+const wide: View = {
+  ...{ name: "wide", key: ["id"], comment: null, dataset: null },
+  columns: ["id", ...LONG].map((column) => ({
+    ...{ name: column, type: "bigint", comment: null, nullable: false },
+  })),
+};
+const VIEWS = [view("things", ["id"]), view("loose", []), wide];
 
 /** Numbers from 0 to 1, the same in each run. */
 function numbers(seed: number): () => number {
@@ -59,7 +67,8 @@ describe.skipIf(databaseServerUrl === undefined)("pages of a list", () => {
         (array['1', '"a"', '{"a": [1, null]}', null, 'null'])[1 + floor(random() * 5)]::jsonb
       from generate_series(1, ${ROWS}) as k;
       create view data.loose as select id % 20 as id, t, i, null::numeric as n, null::float8 as f, b, null::date as d,
-        null::timestamptz as at, null::jsonb as j from data.things`);
+        null::timestamptz as at, null::jsonb as j from data.things;
+      create view data.wide as select id, id % 7 as ${LONG[0]}, id as ${LONG[1]} from data.things`);
     stage = await openReadStage(database.url);
     reads = {
       process: stage.process,
@@ -76,7 +85,7 @@ describe.skipIf(databaseServerUrl === undefined)("pages of a list", () => {
     await database.drop();
   });
 
-  const principal = { ...PRINCIPAL, views: ["things", "loose"] };
+  const principal = { ...PRINCIPAL, views: ["things", "loose", "wide"] };
   const list = async (name: string, query: string) => {
     const admission = admitted({ principal, login: { url: "postgres://unused" } });
     const asked = { name, parameters: new URLSearchParams(query), accepted: "json" as const };
@@ -137,6 +146,19 @@ describe.skipIf(databaseServerUrl === undefined)("pages of a list", () => {
     expect((await list("things", "select=count(*)&b=is.true")).data).toEqual([
       { "count(*)": counted?.["rows"] },
     ]);
+  });
+
+  it("have aggregates of columns with long names under the names that were asked for", async () => {
+    const [key = "", value = ""] = LONG;
+    const [sum, most] = [`sum(${value})`, `max(${value})`];
+    const query = `group=${key}&select=${key},${sum},${most}&order=-${sum}`;
+    const whole = (await list("wide", query)).data;
+    expect(whole).toHaveLength(7);
+    expect(Object.keys(whole[0])).toEqual([key, sum, most]);
+    expect(await pages("wide", query, 2)).toEqual(whole);
+    expect(await pages("wide", `group=${key}&select=${sum}&order=${sum}`, 3)).toEqual(
+      whole.map((row: Record<string, string>) => ({ [sum]: row[sum] })).reverse(),
+    );
   });
 
   it("keep to the list that they belong to", async () => {

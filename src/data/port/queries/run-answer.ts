@@ -72,9 +72,12 @@ export class RunAnswer {
 
   /** @param body of a RowDescription. */
   columns(body: Buffer): void {
+    const { paging, names = [] } = this.#request;
     const columns = readColumns(body);
-    const shown = columns.length - (this.#request.paging?.columns ?? 0);
-    this.#format = createFormat(this.#request, columns.slice(0, shown));
+    const shown = columns
+      .slice(0, columns.length - (paging?.columns ?? 0))
+      .map((column, index) => ({ ...column, name: names[index] ?? column.name }));
+    this.#format = createFormat(this.#request, shown);
     this.#format.head(this.#output);
   }
 
