@@ -3,7 +3,15 @@
 // usage: node scripts/smoke.mjs node|bun|container [--test]     `--test` also runs the whole test suite there
 // `node` simulates a machine without Bun, `bun` one without Node; `container` runs the Dockerfile without an engine.
 import { execFileSync } from "node:child_process";
-import { appendFileSync, chmodSync, existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { checkContainer } from "./smoke/check-container.mjs";
@@ -50,8 +58,10 @@ async function checkCommands(runtime, clone) {
   const built = { whileReady: consoleIsBuilt };
   await checkServer({ name: "dev, first", ...dev, ...built, readyMs: INSTALL_MS });
   await checkServer({ name: "dev, later", ...dev, whileReady: changeSource, signal: "SIGKILL" });
+  writeFileSync(join(clone, ".env"), "HOST=127.0.0.1\n");
   const start = { command: run("start"), machine, told };
-  await checkServer({ name: "start", ...start, ...built, streams: false, signal: "SIGINT" });
+  const settled = { whileReady: settingsAreRead, streams: false, signal: "SIGINT" };
+  await checkServer({ name: "start", ...start, ...settled });
   const changed = execFileSync("git", ["status", "--porcelain"], { cwd: clone }).toString();
   if (changed !== " M src/main.ts\n") throw new Error(`not clean: ${changed}`);
   if (!process.argv.includes("--test")) return;
@@ -72,6 +82,12 @@ async function consoleIsBuilt({ output }) {
     ({ status } = await fetch(`${url}/console/`));
   }
   console.log(`smoke: the console after ${Math.round(performance.now() - startedMs)} ms`);
+}
+
+/** The console is built, and the server has the settings of `.env`. */
+async function settingsAreRead({ output }) {
+  await consoleIsBuilt({ output });
+  if (!output().includes('"address":"127.0.0.1:')) throw new Error(".env was not read");
 }
 
 /** Changes a file under src and waits for the restart. */

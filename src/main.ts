@@ -17,6 +17,7 @@ import { StartRefusal } from "./lib/folders/start-refusal.ts";
 import { createLog, type Log } from "./lib/log.ts";
 import { endOnFaults } from "./lib/process/end-on-faults.ts";
 import { type LogOutput, openLogOutput } from "./lib/process/log-output.ts";
+import { exitCodeOf, type StopListener, StopRequests } from "./lib/process/stop-requests.ts";
 import { repeat } from "./lib/time/repeat.ts";
 import { within } from "./lib/time/within.ts";
 
@@ -66,6 +67,15 @@ async function main(): Promise<void> {
     onScarce: (isScarce) => tellOfDescriptors(log, isScarce),
   });
   let secrets: FirstSecrets = {};
+  // They are in the database already, and no later start can show them.
+  const showMadeSecrets = async () => {
+    await showSecrets(secretsText(secrets), { settings, log, output });
+    await output.flush(LOG_FLUSH_MS);
+  };
+  const stops = new StopRequests((signal) => {
+    log.info({ signal }, "stopped before the start was complete");
+    void showMadeSecrets().then(() => process.exit(exitCodeOf(signal)));
+  });
   try {
     const deps = await buildDeps(settings, log, (made) => {
       secrets = made;
@@ -73,26 +83,24 @@ async function main(): Promise<void> {
     const app = createApp(deps);
     answer = app.fetch;
     const running = { app, server, jobs: startJobs(deps) };
-    stopOnSignals(deps, { output, stop: () => stop(deps, running) });
+    stops.tell(stopInSteps(deps, { output, stop: () => stop(deps, running) }));
     output.write(announce(deps, server.port));
     await showSecrets(secretsText(secrets), { settings, log, output });
     tellWhenReady(deps, server.port);
   } catch (thrown) {
-    // The secrets are in the database already, and no later start can show them.
-    await showSecrets(secretsText(secrets), { settings, log, output });
-    await output.flush(LOG_FLUSH_MS);
+    await showMadeSecrets();
     throw thrown;
   }
 }
 
 /**
- * Handles signals: the first one drains, and the second one exits as soon as the journal is on the disk. The next start
- * completes an unfinished stop, as after a crash.
+ * Handles requests to stop: the first one drains, and the second one exits as soon as the journal is on the disk. The next
+ * start completes an unfinished stop, as after a crash.
  */
-function stopOnSignals(
+function stopInSteps(
   deps: Deps,
   { stop, output }: { readonly stop: () => Promise<void>; readonly output: LogOutput },
-): void {
+): StopListener {
   const { log, settings } = deps;
   const leave = async (code: number) => {
     await output.flush(LOG_FLUSH_MS);
@@ -105,8 +113,8 @@ function stopOnSignals(
     );
     await leave(1);
   };
-  const onSignal = (signal: string) => {
-    if (deps.stopping.signal.aborted) {
+  return (signal, isFirst) => {
+    if (!isFirst) {
       log.warn({ signal }, "second stop signal; stopping immediately");
       void leaveNow();
       return;
@@ -127,8 +135,6 @@ function stopOnSignals(
       },
     );
   };
-  process.on("SIGTERM", () => onSignal("SIGTERM"));
-  process.on("SIGINT", () => onSignal("SIGINT"));
 }
 
 async function stop(deps: Deps, { app, server, jobs }: Running): Promise<void> {

@@ -11,8 +11,9 @@ import { commandLog, fileArgument, runCommand } from "./run-command.ts";
 
 const USAGE = `Usage:
   backup [file]
-      Writes everything of this installation into one new file: the database, the secret, the license and usage that
-      is not in the database yet. The server may run. Default: DATA_DIR/backups/inference-gateway-<UTC time>.tar.gz.
+      Writes everything of this installation into one new file: the database, the uploaded files, the secret, the
+      license and usage that is not in the database yet. Not in it: WORKSPACE_DIR, the folders of WATCH_DIRS, .env and
+      the files that settings name. The server may run. Default: DATA_DIR/backups/inference-gateway-<UTC time>.tar.gz.
       Prints the file's path. Settings are read as the server reads them. \`restore\` restores the file.`;
 
 await runCommand(USAGE, async (args) => {

@@ -1,9 +1,9 @@
-import { resolve } from "node:path";
 import { ServiceError } from "../../src/core/service-error.ts";
 import { toDatabaseError } from "../../src/db/database-error.ts";
 import { StartRefusal } from "../../src/lib/folders/start-refusal.ts";
 import { createLog, type Log } from "../../src/lib/log.ts";
 import { CommandError } from "../../src/operations/command-error.ts";
+import { givenPath } from "../given-path.ts";
 
 const DONE = 0;
 const FAILED = 1;
@@ -26,8 +26,7 @@ export function commandLog(): Log {
 export function fileArgument([file, ...more]: readonly string[]): string | undefined {
   if (file?.startsWith("-")) throw new UsageError(`${file} is not known`);
   if (more.length > 0) throw new UsageError("name one file");
-  // A package's scripts run in the package's folder; npm and Bun pass on where they were called.
-  return file && resolve(process.env["INIT_CWD"] ?? ".", file);
+  return file && givenPath(file);
 }
 
 /** Runs a command and ends the process with 0 for success, 1 for a failure, 2 for wrong usage. */

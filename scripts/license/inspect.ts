@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { readLicenseFile } from "../../src/license/license-file.ts";
 import { readVerificationKey } from "../../src/license/verification-key.ts";
+import { givenPath } from "../given-path.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Prints a file's content and whether it verifies; returns the exit code. */
@@ -13,7 +14,7 @@ export function inspect(args: string[]): number {
   });
   const [path, ...rest] = positionals;
   if (path === undefined || rest.length > 0) throw new UsageError("name one file");
-  const file = readFileSync(path, "latin1");
+  const file = readFileSync(givenPath(path), "latin1");
   const { key } = readVerificationKey(
     values["public-key"] ?? (process.env["LICENSE_PUBLIC_KEY"] || undefined),
   );

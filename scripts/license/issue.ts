@@ -2,6 +2,7 @@ import { createPrivateKey, type KeyObject } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { randomBase62 } from "../../src/lib/id.ts";
+import { givenPath } from "../given-path.ts";
 import { type LicensePayload, signLicense } from "./sign-license.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -38,7 +39,7 @@ export function issue(args: string[]): number {
   const out = required("out", values.out);
   if (!out.endsWith(".lic")) throw new UsageError("--out must end in .lic");
   const file = signLicense(payload, readKey(required("key", values.key)));
-  writeFileSync(out, file, { flag: "wx" });
+  writeFileSync(givenPath(out), file, { flag: "wx" });
   console.log(`${out}: ${JSON.stringify(payload)}`);
   return 0;
 }
@@ -76,7 +77,7 @@ function expiryOf(kind: LicensePayload["kind"], text: string | undefined): strin
 }
 
 function readKey(file: string): KeyObject {
-  const key = createPrivateKey(readFileSync(file));
+  const key = createPrivateKey(readFileSync(givenPath(file)));
   if (key.asymmetricKeyType === "ed25519") return key;
   throw new UsageError(`${file} does not contain an Ed25519 key`);
 }

@@ -9,8 +9,8 @@ import { commandLog, fileArgument, runCommand, UsageError } from "../backup/run-
 
 const USAGE = `Usage:
   restore FILE
-      Restores what \`backup\` has written into FILE into an empty DATA_DIR and an empty database (at DATABASE_URL or
-      embedded). It overwrites nothing. Start the server afterwards. An interrupted restore can be run again.`;
+      Restores what \`backup\` has written into FILE into an empty DATA_DIR, FILES_DIR and JOURNAL_DIR and an empty
+      database (at DATABASE_URL or embedded). It overwrites nothing. Start the server afterwards. An interrupted restore can be run again.`;
 
 await runCommand(USAGE, async (args) => {
   const file = fileArgument(args);

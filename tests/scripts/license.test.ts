@@ -55,6 +55,12 @@ describe("license keygen", () => {
     expect(readVerificationKey(publicKey).isBuiltIn).toBe(false);
   });
 
+  it("writes where its user called it, not into the package's folder", async () => {
+    const { code } = await run(["keygen", "--out", "other.pem"], { INIT_CWD: folder });
+    expect(code).toBe(0);
+    expect(existsSync(join(folder, "other.pem"))).toBe(true);
+  });
+
   it("never overwrites a key", async () => {
     const before = readFileSync(key);
     const { code, stderr } = await run(["keygen", "--out", key]);

@@ -340,8 +340,10 @@ describeScenes("a server that is told twice to stop", () => {
       gateway.kill("SIGTERM");
       await vi.waitFor(() => expect(gateway.output()).toContain('"stopping"'), WAIT);
       const toldAt = performance.now();
-      gateway.kill(second);
+      // A signal just after the first is the same request, told by somebody else.
+      const again = setInterval(() => gateway.kill(second), 100);
       expect(await exitOf(gateway, LATE_MS)).toBe(1);
+      clearInterval(again);
       report("O02", { exitMs: performance.now() - toldAt });
       for (const { client } of streams) client.close();
 

@@ -98,13 +98,37 @@ async function findPlace(environment: Record<string, string>): Promise<Place> {
 }
 
 /** Starts the server and waits for its end: for starts that are to be refused. */
-export async function startRefused(
+export function startRefused(environment: Record<string, string>): Promise<EndedStart> {
+  return endOfStart(environment, () => undefined);
+}
+
+/** Starts the server, and sends SIGTERM as soon as its output has the text. */
+export function stopWhileStarting(
   environment: Record<string, string>,
-): Promise<{ code: number | null; output: string }> {
+  text: string,
+): Promise<EndedStart> {
+  return endOfStart(environment, (child, output) => {
+    if (output.includes(text)) child.kill("SIGTERM");
+  });
+}
+
+interface EndedStart {
+  readonly code: number | null;
+  readonly output: string;
+}
+
+async function endOfStart(
+  environment: Record<string, string>,
+  onOutput: (child: ChildProcess, output: string) => void,
+): Promise<EndedStart> {
   const child = await spawnServer({ HOST: "127.0.0.1", PORT: "0", ...environment });
   let output = "";
-  child.stdout?.on("data", (chunk) => (output += chunk));
-  child.stderr?.on("data", (chunk) => (output += chunk));
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on("data", (chunk) => {
+      output += chunk;
+      onOutput(child, output);
+    });
+  }
   const timer = setTimeout(() => child.kill("SIGKILL"), START_TIMEOUT_MS);
   const code = await new Promise<number | null>((resolve) => child.on("exit", resolve));
   clearTimeout(timer);
