@@ -64,7 +64,15 @@ describe("a table as CSV", () => {
   it("leaves numbers and what only looks a little like a formula as they are", () => {
     expect(cell(-12)).toBe("-12");
     expect(cell(true)).toBe("true");
-    for (const number of ["-1", "+1", "-12.50", "-0.000001", "-1.5e-300", "+2E+10", "-9007199254740993"])
+    for (const number of [
+      "-1",
+      "+1",
+      "-12.50",
+      "-0.000001",
+      "-1.5e-300",
+      "+2E+10",
+      "-9007199254740993",
+    ])
       expect(cell(number)).toBe(number);
     expect(cell("a=b")).toBe("a=b");
     expect(cell("qwen3:8b-instruct")).toBe("qwen3:8b-instruct");

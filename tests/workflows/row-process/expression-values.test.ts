@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import type { JsonValue } from "../../../src/lib/json/json.ts";
 import {
   compileExpression,
@@ -34,5 +34,70 @@ describe("round", () => {
     ["round(9007199254740991.0, 15)", 9_007_199_254_740_991],
   ])("%s is %d, and no zero is negative", (expression, rounded) => {
     expect(evaluated(expression)).toBe(rounded);
+  });
+});
+
+describe("date of a text", () => {
+  afterEach(() => vi.unstubAllEnvs());
+
+  test.each([
+    ["2026-11-23", "2026-11-23"],
+    ["2026-11-23 03:00", "2026-11-23"],
+    ["2026-11-23T23:30:00", "2026-11-23"],
+    ["2026-11-23T23:30:00-05:00", "2026-11-24"],
+  ])("%s is %s wherever the server stands", (text, day) => {
+    for (const place of ["Pacific/Auckland", "America/Los_Angeles"]) {
+      vi.stubEnv("TZ", place);
+      expect(evaluated("date(row.text)", { text })).toBe(day);
+    }
+  });
+
+  test.each(["2026-02-31", "2026-13-01", "11/23/2026", "November 23, 2026", "x", ""])(
+    "%j is the fault of its row",
+    (text) => {
+      expect(() => evaluated("date(row.text)", { text })).toThrow("This is no time.");
+    },
+  );
+});
+
+test("json() keeps the digits of integers beyond 2^53, as rows do", () => {
+  const text = '{"id": 9007199254740993, "list": [-12345678901234567890, 1.5], "small": 7}';
+  expect(evaluated("json(row.text)", { text })).toEqual({
+    ...{ id: "9007199254740993", list: ["-12345678901234567890", 1.5], small: 7 },
+  });
+  expect(() => evaluated("json(row.text)", { text: "{" })).toThrow("no JSON");
+});
+
+describe("patterns", () => {
+  test.each([
+    ["(?i)^\\p{Lu}+$", "aBc", true],
+    ["(?i)^\\p{Ll}+$", "ABC", true],
+    ["(?i)^\\p{Lu}+$", "a1", false],
+    ["(?i)^\\P{Lu}+$", "12-", true],
+    ["(?i)^\\P{Lu}+$", "12a", false],
+    ["(?i)^[\\p{Lu}\\d]+$", "Ab1", true],
+    ["(?i)^\\p{L}+ ÄB$", "Groß äb", true],
+    ["(?i)^\\p{Script=Greek}+$", "ΩΔ", true],
+    ["^\\p{Lu}+$", "aB", false],
+    ["(?i)^\\x41\\u0042\\u{C4}$", "abä", true],
+    ["(?i)^\\x41\\u0042\\u{C4}$", "ABÄ", true],
+    ["(?i)^\\\\x41$", "\\X41", true],
+    ["(?i)^\\Ä\\D$", "äx", true],
+    ["(?i)^[\\x41-\\x43]+$", "abCc", true],
+    ["^[\\u00e0-\\u00ff]+$", "äöü", true],
+    ["^[\\x41-\\x43]+$", "ABC", true],
+    ["^[\\x41-\\x43]+$", "A-C", false],
+    ["^[+-\\x2f]+$", "+-./", true],
+  ])("%s on %j: %s", (pattern, text, matches) => {
+    expect(evaluated("row.text.matches(row.pattern)", { pattern, text })).toBe(matches);
+  });
+
+  test.each([
+    ["(?i)\\p{Nope}", "property"],
+    ["[a-\\d]", "a range"],
+    ["(?i)\\x4", "without its digits"],
+  ])("%s is refused", (pattern, message) => {
+    const match = () => evaluated("row.text.matches(row.pattern)", { pattern, text: "a" });
+    expect(match).toThrow(message);
   });
 });

@@ -1,5 +1,5 @@
 import { Environment } from "@marcbachmann/cel-js";
-import type { JsonValue } from "../../../lib/json/json.ts";
+import { parseExactJson } from "../../../lib/json/exact-json.ts";
 import { RowFault } from "../row-work.ts";
 import { fromCel, toCel } from "./cel-values.ts";
 import { type LinearPattern, linearPattern } from "./linear-pattern.ts";
@@ -22,9 +22,9 @@ const TIMESTAMP = "google.protobuf.Timestamp";
  * What expressions may use: `row`, `trigger`, `run`, the functions of CEL, and these:
  * - `lower()`, `upper()`, `replace(old, new)` of texts, beside CEL's `trim()`, `split()`, `contains()`, `size()` …
  * - `string(x)` also of null (empty), times, lists and objects (their JSON)
- * - `json(text)` reads JSON, `toJson(x)` writes it
- * - `timestamp(x)` of an ISO text, of a date alone, or of seconds; without a zone it is UTC. `date(time)` is its
- *   `2026-11-23`
+ * - `json(text)` reads JSON, with integers beyond 2^53 as texts; `toJson(x)` writes it
+ * - `timestamp(x)` of an ISO text, of a date alone, or of seconds; without a zone it is UTC. `date(x)` of a time or
+ *   of such a text is its day in UTC, `2026-11-23`
  * - `round(x, digits?)`, `floor(x)`, `ceil(x)`, `abs(x)`
  * Numbers of rows are doubles; whole and other numbers mix in every operator.
  */
@@ -121,9 +121,7 @@ function addTimes(environment: Environment): void {
       timeOf(Number(value) * 1_000),
     );
   register(`date(${TIMESTAMP}): string`, (time: Date) => time.toISOString().slice(0, 10));
-  register("date(string): string", (text: string) =>
-    timeOf(Date.parse(text)).toISOString().slice(0, 10),
-  );
+  register("date(string): string", (text: string) => readTime(text).toISOString().slice(0, 10));
   register(`string(${TIMESTAMP}): string`, (time: Date) => time.toISOString());
 }
 
@@ -143,7 +141,7 @@ function timeOf(ms: number): Date {
 
 function readJson(text: string): unknown {
   try {
-    return toCel(JSON.parse(text) as JsonValue);
+    return toCel(parseExactJson(text));
   } catch (thrown) {
     throw failed("json() was given a text that is no JSON.", thrown);
   }

@@ -21,6 +21,7 @@ const COUNT_MAX = 1_000;
 const DEPTH_MAX = 50;
 const LENGTH_MAX = 1_000;
 const LINE_FEED = 10;
+const CODE_MAX = 0x10ffff;
 
 const isDigit: Test = (code) => code >= 48 && code <= 57;
 const isWord: Test = (code) =>
@@ -50,24 +51,36 @@ export function parsePattern(
     throw new SyntaxError(`The pattern has more than ${LENGTH_MAX} characters.`);
   const ignoresCase = flags.includes("i") || source.startsWith("(?i)");
   const text = source.startsWith("(?i)") ? source.slice(4) : source;
-  const parser = new Parser([...(ignoresCase ? lowered(text) : text)]);
+  const parser = new Parser([...(ignoresCase ? lowered(text) : text)], ignoresCase);
   return { tree: parser.read(), ignoresCase };
 }
 
-/** Escapes keep their case: `\D` is not `\d`. */
+const HEX_ESCAPE = /^\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|[xu]\{([0-9a-f]{1,6})\})$/i;
+const CASED_PARTS =
+  /\\[pP]\{[^}]*\}|\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[xu]\{[0-9a-fA-F]{1,6}\}|\\\p{ASCII}|[^\\]+/gu;
+
+/** Escapes keep their case, because `\D` is not `\d`; but one of a letter by its number becomes the small letter. */
 function lowered(text: string): string {
-  return text.replaceAll(/\\.|[^\\]+/gsu, (part) =>
-    part.startsWith("\\") ? part : part.toLowerCase(),
-  );
+  return text.replaceAll(CASED_PARTS, (part) => {
+    if (!part.startsWith("\\")) return part.toLowerCase();
+    const [, ...digits] = HEX_ESCAPE.exec(part) ?? [];
+    const code = Number.parseInt(digits.find((found) => found !== undefined) ?? "", 16);
+    if (!(code <= CODE_MAX)) return part;
+    const letter = String.fromCodePoint(code);
+    const small = letter.toLowerCase();
+    return small === letter ? part : small;
+  });
 }
 
 class Parser {
   readonly #characters: readonly string[];
+  readonly #ignoresCase: boolean;
   #at = 0;
   #depth = 0;
 
-  constructor(characters: readonly string[]) {
+  constructor(characters: readonly string[], ignoresCase: boolean) {
     this.#characters = characters;
+    this.#ignoresCase = ignoresCase;
   }
 
   read(): PatternNode {
@@ -178,8 +191,9 @@ class Parser {
     const found = /^\{\w+(?:=\w+)?\}/.exec(rest);
     if (found === null) throw this.#fault("a property without its braces");
     this.#at += found[0].length;
-    // One character at a time: there is nothing to backtrack.
-    const property = new RegExp(`^\\p${found[0]}$`, "u");
+    // One character at a time: there is nothing to backtrack. Where case is ignored, `Lu` and `Ll` are all letters that
+    // have it, and `\P` is every other character.
+    const property = new RegExp(`^\\p${found[0]}$`, this.#ignoresCase ? "iu" : "u");
     const test: Test = (code) => property.test(String.fromCodePoint(code));
     return isNegated ? not(test) : test;
   }
@@ -210,8 +224,8 @@ class Parser {
   #member(next: string): Test {
     if (next === "\\") {
       const escaped = this.#take();
-      if (CLASSES[escaped] !== undefined || /[pPxu]/.test(escaped)) return this.#escaped(escaped);
-      return this.#range(CONTROLS[escaped] ?? codeOf(escaped));
+      if (isClass(escaped)) return this.#escaped(escaped);
+      return this.#range(this.#codeOfEscape(escaped));
     }
     return this.#range(codeOf(next));
   }
@@ -220,9 +234,18 @@ class Parser {
     const last = this.#characters[this.#at + 1];
     if (this.#peek() !== "-" || last === undefined || last === "]") return is(first);
     this.#at += 2;
-    const end = codeOf(last === "\\" ? this.#take() : last);
+    const escaped = last === "\\" ? this.#take() : undefined;
+    if (escaped !== undefined && isClass(escaped))
+      throw this.#fault("a range that ends in a class");
+    const end = escaped === undefined ? codeOf(last) : this.#codeOfEscape(escaped);
     if (end < first) throw this.#fault("a range that ends before it begins");
     return (code) => code >= first && code <= end;
+  }
+
+  /** In a set. */
+  #codeOfEscape(escaped: string): number {
+    if (escaped === "x" || escaped === "u") return this.#hex(escaped === "x" ? 2 : 4);
+    return CONTROLS[escaped] ?? codeOf(escaped);
   }
 
   #peek(): string | undefined {
@@ -237,6 +260,10 @@ class Parser {
   #fault(what: string): SyntaxError {
     return new SyntaxError(`The pattern has ${what}, which is not supported.`);
   }
+}
+
+function isClass(escaped: string): boolean {
+  return CLASSES[escaped] !== undefined || escaped === "p" || escaped === "P";
 }
 
 function is(wanted: number): Test {
