@@ -13,7 +13,9 @@ const schema = z
     rename: z
       .record(z.string(), z.string().min(1))
       .default({})
-      .describe("New names, by the old ones."),
+      .describe(
+        "New names, by the old ones. Without `fields`, a renamed field replaces another one that has its new name.",
+      ),
   })
   .refine(({ fields, rename }) => fields !== undefined || Object.keys(rename).length > 0, {
     path: ["fields"],

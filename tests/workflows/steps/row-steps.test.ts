@@ -158,6 +158,24 @@ describe("steps", () => {
     expect(JSON.stringify(row)).toBe('{"b":2,"first":1,"z":null}');
   });
 
+  test("select without fields keeps all, and a renamed one takes the place of its namesake", async () => {
+    const rows = [
+      { mail: "a@x", id: 1, email: null },
+      { email: null, id: 2, mail: "b@x" },
+      { email: "c@x", id: 3 },
+      { mail: null, email: "d@x" },
+    ];
+    const renamed = await main(selectStep(services), { rename: { mail: "email" } }, rows);
+    expect(renamed.map((row) => JSON.stringify(row))).toEqual([
+      '{"email":"a@x","id":1}',
+      '{"id":2,"email":"b@x"}',
+      '{"email":"c@x","id":3}',
+      '{"email":null}',
+    ]);
+    const swapped = { rename: { a: "b", b: "a" } };
+    expect(await main(selectStep(services), swapped, [{ a: 1, b: 2 }])).toEqual([{ b: 1, a: 2 }]);
+  });
+
   test("explode makes a row of each item, none of null, and refuses objects", async () => {
     const rows = [
       { n: 1, l: [1, { a: 2 }] },
