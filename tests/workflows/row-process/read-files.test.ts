@@ -132,6 +132,23 @@ describe("other files", () => {
     });
   });
 
+  test("a workbook's cell without a heading is the fault of its row; empty cells are none", async () => {
+    const book = utils.book_new();
+    const cells = [["a", "b"], [1, 2, ""], [3], [4, 5, null, "lost"]];
+    utils.book_append_sheet(book, utils.aoa_to_sheet(cells, { sheetStubs: true }), "One");
+    writeFileSync(join(workspace, "wide.xlsx"), write(book, { type: "buffer" }) as Buffer);
+    const settings = { path: "wide.xlsx" };
+    await expect(runStep(kind, { settings })).rejects.toMatchObject({
+      ...{ code: "wrong_record", row: 3, message: expect.stringContaining("column 4") },
+    });
+    const { outputs } = await runStep(kind, { settings, onRowError: "route" });
+    expect(outputs.main).toEqual([
+      { a: 1, b: 2 },
+      { a: 3, b: null },
+    ]);
+    expect(outputs["errors"]).toMatchObject([{ a: 4, b: 5, _error: { code: "wrong_record" } }]);
+  });
+
   test("a document is one row of text", async () => {
     expect(await read("a.md", "# Title\n\nText.\n")).toEqual([
       { text: expect.stringContaining("Text."), part: 1 },

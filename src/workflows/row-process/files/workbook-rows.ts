@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { CellObject, WorkBook } from "@e965/xlsx";
 import { PROTECTED, type SourceFile, UnreadableFile } from "../../../knowledge/readers/reader.ts";
 import type { JsonObject, JsonValue } from "../../../lib/json/json.ts";
-import { ProgramFailure, setField } from "../row-work.ts";
+import { ProgramFailure, RowFault, setField } from "../row-work.ts";
 import { columnNames } from "./cell-types.ts";
 import { COLUMNS_MAX, type FileRow, type FileSettings } from "./file-rows.ts";
 
@@ -33,8 +33,20 @@ export async function* readWorkbookRows(
         `The sheet has more than the ${COLUMNS_MAX} columns allowed.`,
       );
     if (names === undefined) names = columnNames(Array.from(cells.slice(0, COLUMNS_MAX), textOf));
-    else yield { row: rowOf(cells, names, types) };
+    else yield fileRowOf(cells, names, types);
   }
+}
+
+function fileRowOf(
+  cells: readonly (CellObject | undefined)[],
+  names: readonly string[],
+  types: FileSettings["types"],
+): FileRow {
+  const row = rowOf(cells, names, types);
+  const beyond = cells.findIndex((cell, index) => index >= names.length && isFilled(cell));
+  if (beyond < 0) return { row };
+  const message = `The row has a value in column ${beyond + 1}, and the header ${names.length} columns.`;
+  return { fault: new RowFault("wrong_record", message), row };
 }
 
 async function readWorkbook(bytes: Buffer): Promise<WorkBook> {
