@@ -49,6 +49,17 @@ export class RowFault extends Error {
   }
 }
 
+/** What a condition is whose result is no boolean. */
+export function noCondition(expression: string): RowFault {
+  const message = `The condition '${shown(expression)}' is neither true nor false. Compare it with a value.`;
+  return new RowFault("expression_failed", message);
+}
+
+/** An expression as messages show it. */
+export function shown(expression: string): string {
+  return expression.length <= 100 ? expression : `${expression.slice(0, 99)}…`;
+}
+
 /** Sets a field as data, also one with the name `__proto__`. */
 export function setField(row: Record<string, unknown>, name: string, value: unknown): void {
   if (name === "__proto__") {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { readOwner } from "../owner-caller.ts";
+import { noCondition } from "../row-process/row-work.ts";
 import type { Row } from "../rows/row.ts";
 import { rowFailure } from "../runs/run.ts";
 import { findReadable } from "./shared/named-dataset.ts";
@@ -23,7 +24,7 @@ const settings = z.strictObject({
     .min(1)
     .max(MAX_EXPRESSION)
     .optional()
-    .describe("A CEL expression: only rows for which it is true are read."),
+    .describe("A CEL expression: only rows for which it is true are read. Null counts as false."),
   limit: z.int().min(1).max(MAX_LIMIT).optional().describe("Rows at most."),
 });
 type Settings = z.output<typeof settings>;
@@ -44,12 +45,14 @@ export function datasetReadStep({
     const templates = { where: { kind: "expression", expression: where } } as const;
     const results = await rowProcess.evaluate(templates, rows, scope, signal);
     return rows.filter((_, index) => {
-      const result = results[index];
+      const result = results[index] ?? { values: {} };
       // A row of a source belongs to no input that could be routed.
-      if (result !== undefined && "error" in result) {
-        throw rowFailure({ row: before + index + 1, ...result.error });
-      }
-      return result?.values["where"] === true;
+      const row = before + index + 1;
+      if ("error" in result) throw rowFailure({ row, ...result.error });
+      const value = result.values["where"] ?? false;
+      if (typeof value === "boolean") return value;
+      const { code, message } = noCondition(where);
+      throw rowFailure({ row, code, message });
     });
   };
   return defineStepKind<Settings>({

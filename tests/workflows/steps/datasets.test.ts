@@ -44,7 +44,8 @@ beforeAll(async () => {
         rows.map((row) => {
           const { n } = rowOf(row);
           if (n === 13) return { error: { code: "x", message: "bad" } };
-          return { values: { where: n === 7 } };
+          if (n === 14) return { values: { where: "yes" } };
+          return { values: { where: n === 15 ? null : n === 7 } };
         }),
       parse: () => {
         throw new Error("not asked for");
@@ -85,6 +86,18 @@ describe("dataset_read", () => {
     await stage.write(dataset, "append", ROWS.slice(13, 14));
     const failing = run(read, { settings: { dataset: dataset.id, where: "row.n == 7" } });
     await expect(failing).rejects.toMatchObject({ name: "StepFailure", row: 11 });
+  });
+
+  it("takes null for false, and no other value that is neither true nor false", async () => {
+    const dataset = await stage.create({ columns: COLUMNS });
+    const settings = { dataset: dataset.id, where: "row.text" };
+    await stage.write(dataset, "append", ROWS.slice(15, 16));
+    expect((await run(read, { settings })).outputs.main).toEqual([]);
+    await stage.write(dataset, "append", ROWS.slice(14, 15));
+    await expect(run(read, { settings })).rejects.toMatchObject({
+      ...{ name: "StepFailure", code: "expression_failed", row: 2 },
+      message: expect.stringContaining("'row.text' is neither true nor false"),
+    });
   });
 
   it("reads what its owner may read, and nothing else", async () => {

@@ -2,7 +2,7 @@ import type { ParseResult } from "@marcbachmann/cel-js";
 import type { JsonValue } from "../../../lib/json/json.ts";
 import type { Row } from "../../rows/row.ts";
 import type { ExpressionScope } from "../row-process.ts";
-import { ProgramFailure, RowFault } from "../row-work.ts";
+import { noCondition, ProgramFailure, RowFault, shown } from "../row-work.ts";
 import { createEnvironment, MATCHES, TIME } from "./cel-environment.ts";
 import { CelObject, fromCel } from "./cel-values.ts";
 import { changeAccess, renameFunctions } from "./change-tree.ts";
@@ -48,10 +48,7 @@ export function compileCondition(text: string): (names: Names) => boolean {
     const value = expression(names);
     if (typeof value === "boolean") return value;
     if (value === null) return false;
-    throw new RowFault(
-      "expression_failed",
-      `The condition '${shown(text)}' is neither true nor false. Compare it with a value.`,
-    );
+    throw noCondition(text);
   };
 }
 
@@ -101,8 +98,4 @@ function summaryOf(thrown: unknown): string {
 function hintFor(thrown: unknown): string {
   if (!(thrown instanceof Error && /null/.test(thrown.message))) return "";
   return ". A field is missing or null: ask with `row.field != null && …` first.";
-}
-
-function shown(text: string): string {
-  return text.length <= 100 ? text : `${text.slice(0, 99)}…`;
 }

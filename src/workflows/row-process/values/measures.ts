@@ -26,9 +26,11 @@ const NOTHING: Add = () => 0;
 
 const BYTES_PER_CHARACTER = 2;
 const ITEM_BYTES = 40;
+/** JSON has an exponent in numbers of this size and above. */
+const EXPONENT_MIN = 1e21;
 
 const MEASURES: Readonly<Record<string, Make>> = {
-  sum: (field) => createSum(field, ({ total, hasTexts }) => (hasTexts ? total : Number(total))),
+  sum: (field) => createSum(field, ({ total, hasTexts }) => (hasTexts ? total : totalOf(total))),
   avg: (field) => createSum(field, ({ total, count }) => Number(total) / count),
   min: (field) => createBest(field, -1),
   max: (field) => createBest(field, 1),
@@ -129,6 +131,17 @@ function createSum(field: string, result: (summed: Summed) => JsonValue): Measur
     },
     value: () => (count === 0 ? null : result({ total: String(sum), count, hasTexts })),
   };
+}
+
+/**
+ * The total of numbers that were none in texts. Beyond 2^53 it would be rounded, so it is a text there, as such an
+ * integer of a row is. Numbers that are written with an exponent are rounded from the start.
+ */
+function totalOf(total: string): JsonValue {
+  const value = Number(total);
+  const size = Math.abs(value);
+  const isNumber = size <= Number.MAX_SAFE_INTEGER || size >= EXPONENT_MIN;
+  return isNumber && Number.isFinite(value) ? value : total;
 }
 
 function numberOf(value: JsonValue, field: string): Decimal {
