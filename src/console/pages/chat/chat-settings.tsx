@@ -1,8 +1,15 @@
+import { Suspense } from "react";
 import type { ChatDocument, ChatParameters } from "../../chat/chat-document.ts";
 import type { LiveChat } from "../../chat/live-chat.ts";
 import { TextAreaField } from "../../ui/forms/field.tsx";
-import { NumberField } from "../../ui/forms/number-field.tsx";
 import { Select, SelectField } from "../../ui/forms/select.tsx";
+import { lazyPart } from "../../ui/status/lazy-part.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
+
+// The page would be too large with it.
+const NumberParameters = lazyPart(
+  async () => (await import("./number-parameters.tsx")).NumberParameters,
+);
 
 interface ChatSettingsProps {
   readonly chat: LiveChat;
@@ -11,29 +18,6 @@ interface ChatSettingsProps {
 }
 
 const EFFORTS = ["", "none", "minimal", "low", "medium", "high"];
-const NUMBERS = [
-  {
-    name: "temperature",
-    label: "Temperature",
-    hint: "0 to 2; empty is the model's own.",
-    max: 2,
-    step: 0.1,
-  },
-  {
-    name: "top_p",
-    label: "Top p",
-    hint: "0 to 1; empty is the model's own.",
-    max: 1,
-    step: 0.05,
-  },
-  {
-    name: "max_tokens",
-    label: "Tokens of an answer",
-    hint: "At most; empty is the model's own limit.",
-    min: 1,
-  },
-] as const;
-
 /** How the model answers, on small screens with its effort, which elsewhere stands in the head. */
 export function ChatSettings({
   chat,
@@ -58,19 +42,14 @@ export function ChatSettings({
         value={system}
         onChange={(text) => chat.change((now) => ({ ...now, system: text }))}
       />
-      {NUMBERS.map((field) => (
-        <NumberField
-          key={field.name}
-          {...field}
-          value={parameters[field.name] ?? null}
-          onChange={(number) =>
-            chat.change((now) => ({
-              ...now,
-              parameters: withNumber(now.parameters, field.name, number),
-            }))
+      <Suspense fallback={<Skeleton shape="lines" label="More parameters are loading" />}>
+        <NumberParameters
+          parameters={parameters}
+          onChange={(change) =>
+            chat.change((now) => ({ ...now, parameters: change(now.parameters) }))
           }
         />
-      ))}
+      </Suspense>
     </div>
   );
 }
@@ -96,13 +75,4 @@ function effortOf(chat: LiveChat, { parameters }: ChatDocument) {
 
 function withEffort({ effort: _before, ...rest }: ChatParameters, effort: string): ChatParameters {
   return effort === "" ? rest : { ...rest, effort };
-}
-
-function withNumber(
-  parameters: ChatParameters,
-  name: (typeof NUMBERS)[number]["name"],
-  number: number | null,
-): ChatParameters {
-  const { [name]: _before, ...rest } = parameters;
-  return number === null ? rest : { ...rest, [name]: number };
 }
