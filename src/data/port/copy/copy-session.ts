@@ -4,7 +4,7 @@ import type { Principal } from "../../principal.ts";
 import type { EngineSession, SessionReceiver } from "../engine.ts";
 import { errorResponse, readyForQuery, type ServerError } from "../protocol/backend-messages.ts";
 import { FieldReader } from "../protocol/fields.ts";
-import { query, sync } from "../protocol/frontend-messages.ts";
+import { query, runAside, sync } from "../protocol/frontend-messages.ts";
 import type { Message } from "../protocol/message-reader.ts";
 import { hasError, readStatus } from "./answers.ts";
 import { passMessage } from "./pass-message.ts";
@@ -273,8 +273,15 @@ export class CopySession implements EngineSession, Runner {
   }
 
   async becomeReader(): Promise<void> {
-    const answer = await this.execute(query(`set role ${quoteName(this.#host.roleOf(this))}`));
+    const role = quoteName(this.#host.roleOf(this));
+    const answer = await this.execute(query(`${this.#host.timeSql()}; set role ${role}`));
     if (hasError(answer)) throw new Error("The role of a session on the copy is gone.");
+    this.memory.loseUnnamed();
+  }
+
+  async tellTime(): Promise<void> {
+    const answer = await this.execute(runAside(this.#host.timeSql()));
+    if (hasError(answer)) throw new Error("The time of a session on the copy cannot be set.");
   }
 }
 

@@ -1,4 +1,4 @@
-import { quoteName } from "../../copy/quote-sql.ts";
+import { quoteName, quoteText } from "../../copy/quote-sql.ts";
 import type { Principal } from "../../principal.ts";
 import type { ServerError } from "../protocol/backend-messages.ts";
 import { sync } from "../protocol/frontend-messages.ts";
@@ -25,6 +25,8 @@ export interface SessionHost {
   /** The same where it is needed: for the feeding, which comes often. */
   readonly vacate: () => Promise<void>;
   readonly roleOf: (session: HostedSession) => string;
+  /** The statement that tells the session whose the database is how old its rows are. */
+  readonly timeSql: () => string;
   /** Ends the process, because a statement cannot be ended otherwise. */
   readonly exit: (guilty: HostedSession, reason: ServerError) => void;
   /** The session is over. */
@@ -45,6 +47,9 @@ export function createOccupation({ database, roles, asOf }: HostParts) {
   let occupant: HostedSession | undefined;
   let prepared = "";
   let isClear = false;
+  let told = "";
+  const timeSql = (): string =>
+    `select pg_catalog.set_config('data.as_of', ${quoteText(told)}, false)`;
   const clear = async (): Promise<void> => {
     occupant = undefined;
     isClear = false;
@@ -55,8 +60,7 @@ export function createOccupation({ database, roles, asOf }: HostParts) {
   };
   const roleOf = ({ principal }: HostedSession): string => `reader_${principal.id}`;
   return {
-    clear,
-    roleOf,
+    ...{ clear, roleOf, timeSql },
     vacate: async (): Promise<void> => {
       if (!isClear) await clear();
     },
@@ -68,8 +72,8 @@ export function createOccupation({ database, roles, asOf }: HostParts) {
       await clear();
       isClear = false;
       const role = await roles.prepare(principal);
-      const told = time === undefined ? "" : new Date(time).toISOString();
-      await database.query(`set data.as_of = '${told}'; set role ${quoteName(role)}`);
+      told = time === undefined ? "" : new Date(time).toISOString();
+      await database.query(`${timeSql()}; set role ${quoteName(role)}`);
       await memory.setUp(database);
       occupant = session;
       prepared = wanted;

@@ -70,6 +70,11 @@ export class SessionMemory {
     return [...this.#parsed.keys()].filter((name) => name !== "" && !this.#live.has(name));
   }
 
+  /** A text of ours took the place of the unnamed statement in the database. */
+  loseUnnamed(): void {
+    this.#live.delete("");
+  }
+
   /** The database has accepted the message of `lost`. */
   recalled(name: string): void {
     this.#live.add(name);
@@ -111,6 +116,7 @@ export class SessionMemory {
    * Reads what the turn has changed, at the end of its transaction. Returns true while cursors are open that outlive it.
    */
   async read(database: Pick<CopyDatabase, "query">): Promise<boolean> {
+    if (this.#isChanged || this.#setsByCall || this.#mayHold) this.loseUnnamed();
     if (this.#isChanged || this.#setsByCall) await this.#readChanges(database);
     this.#isChanged = false;
     if (!this.#mayHold) return false;

@@ -24,8 +24,10 @@ export interface Runner {
   readonly reasonToStop: () => ServerError | undefined;
   /** The statement has ended, so the next one has its own time. */
   readonly finished: () => void;
-  /** Sets the role again. */
+  /** Sets the role and the time of the rows again, whatever becomes of the transaction. */
   readonly becomeReader: () => Promise<void>;
+  /** Sets the time of the rows again, as a part of the transaction. */
+  readonly tellTime: () => Promise<void>;
 }
 
 /** Runs a text of one or several statements as one transaction. False after an error. */
@@ -111,6 +113,8 @@ async function complete(runner: Runner, { rest, end, endBody, rows }: Completed)
   runner.memory.note(tag);
   // The database is its superuser after it, so this comes before anything else of the client.
   if (tag === "DISCARD ALL") await runner.becomeReader();
+  // It may have been RESET ALL.
+  else if (tag === "RESET") await runner.tellTime();
   runner.finished();
   const isSum = rows > 0 && tag.startsWith("SELECT ");
   const sum = isSum ? text(`SELECT ${rows + Number(tag.slice("SELECT ".length))}`) : endBody;

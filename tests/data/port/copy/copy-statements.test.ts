@@ -140,6 +140,26 @@ describe("a session", () => {
     await expectUsable(client, other);
   });
 
+  test.each(["discard all", "reset all"])("knows the time of its rows after %s", async (sql) => {
+    const client = await open();
+    const time = [["1970-01-01T00:00:01.000Z"]];
+    expect(await client.rows("show data.as_of")).toEqual(time);
+    await client.rows(sql);
+    expect(await client.rows("show data.as_of")).toEqual(time);
+    const messages = [sql, "show data.as_of"].flatMap((text) => [
+      ...[parse("", text), bind("", "", []), execute("", 0)],
+    ]);
+    expect(rowsOf(await client.ask(Buffer.concat([...messages, sync()])))).toEqual(time);
+    await client.rows("begin; select 1");
+    if (sql === "reset all") expect(await client.rows(`${sql}; show data.as_of`)).toEqual(time);
+    await client.rows("rollback");
+    expect(await client.rows("show data.as_of")).toEqual(time);
+    // The unnamed statement is still the client's.
+    const again = Buffer.concat([bind("", "", []), execute("", 0), sync()]);
+    await client.ask(Buffer.concat([parse("", sql), again]));
+    expect(typesOf(await client.ask(again))).toBe("2CZ");
+  });
+
   test.each([
     "transaction_deferrable = off",
     "transaction_isolation = 'serializable'",
