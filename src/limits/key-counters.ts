@@ -85,6 +85,12 @@ export class KeyCounters {
     this.#window.add(steadyNow);
   }
 
+  /** Takes back a call that was refused after it was counted. */
+  takeBackCall(admittedAt: number, limits: KeyLimits): void {
+    this.requests -= 1;
+    if (limits.requestsPerMinute !== null) this.#window?.remove(admittedAt);
+  }
+
   /** Adds a call that an earlier process admitted. Times must be added in order. */
   rememberCall(at: number): void {
     this.#window ??= new CallWindow();
@@ -143,6 +149,17 @@ export class CallWindow {
     this.#entries += 1;
   }
 
+  /** Removes one of the calls of that millisecond, unless all of them have left. */
+  remove(at: number): void {
+    const entry = this.#find(at);
+    const isHere = entry < this.#entries && this.#time(entry) === at;
+    if (!isHere || this.#count(entry) === 0) return;
+    this.#counts[this.#place(entry)] = this.#count(entry) - 1;
+    this.#calls -= 1;
+    // The last entry tells when the window empties, so it must have a call. Others may be empty until they leave.
+    while (this.#entries > 0 && this.#count(this.#entries - 1) === 0) this.#entries -= 1;
+  }
+
   /**
    * Returns the milliseconds until enough calls have left that one more is admitted under `limit`; 0 when it is
    * already.
@@ -160,6 +177,18 @@ export class CallWindow {
   emptiesInMs(now: number): number {
     if (this.callsAt(now) === 0) return 0;
     return this.#time(this.#entries - 1) + WINDOW_MS - now;
+  }
+
+  /** Returns the last entry whose time is not later, or the first one. */
+  #find(at: number): number {
+    let first = 0;
+    let end = this.#entries;
+    while (end - first > 1) {
+      const middle = (first + end) >> 1;
+      if (this.#time(middle) <= at) first = middle;
+      else end = middle;
+    }
+    return first;
   }
 
   #place(entry: number): number {

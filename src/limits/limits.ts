@@ -104,6 +104,11 @@ export interface Admission {
   readonly extend: (tokens: number, least: number) => number | Promise<number>;
   /** Releases the reservation and counts the tokens charged. Later calls do nothing. Never throws. */
   readonly settle: (tokens: number) => void;
+  /**
+   * Takes back a call that was refused after its admission, so that it counts towards no limit, and releases the
+   * reservation. Does nothing after `settle`, nor does `settle` after this. Never throws.
+   */
+  readonly cancel: () => void;
 }
 
 /** A call of a lost process, from its journal. */

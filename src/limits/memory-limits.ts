@@ -66,7 +66,6 @@ class MemoryLimits implements Limits {
   readonly #recent: RecentCalls;
   readonly #lost: LostCalls;
   readonly #steady: Clock;
-  readonly #monotonic: () => number;
   readonly #open = new OpenReservations({
     onSettled: (reservation, tokens) => this.#tellSettled(reservation, tokens),
     grant: (reservation, tokens, least) => this.#grant(reservation, tokens, least),
@@ -80,7 +79,6 @@ class MemoryLimits implements Limits {
     this.#counters = counters;
     this.#recent = recent;
     this.#lost = new LostCalls(options.database.db, counters, recent);
-    this.#monotonic = options.monotonic;
     this.#steady = createSteadyClock(options.clock, options.monotonic);
     this.#timers = [
       setInterval(() => this.#sweep(), SWEEP_INTERVAL_MS).unref(),
@@ -169,7 +167,7 @@ class MemoryLimits implements Limits {
         own: useWithCall(use.own, tokens),
         owner: use.owner && useWithCall(use.owner, tokens),
       }),
-      expiresAt: this.#monotonic() + this.#options.callTimeoutMs + EXPIRY_GRACE_MS,
+      admittedAt: moment.steadyNow,
     });
   }
 
@@ -246,7 +244,8 @@ class MemoryLimits implements Limits {
 
   /** Not by the system's clock: setting it forward would release tokens that calls in progress still spend. */
   #releaseExpired(): boolean {
-    const calls = this.#open.releaseExpired(this.#monotonic());
+    const heldMs = this.#options.callTimeoutMs + EXPIRY_GRACE_MS;
+    const calls = this.#open.releaseExpired(this.#steady.now() - heldMs);
     if (calls > 0)
       this.#options.log.warn({ calls }, "the reservations of calls that never ended were released");
     return calls > 0;

@@ -17,8 +17,8 @@ export interface Reservation {
   /** Output tokens that the call may spend; undefined without a limit. */
   readonly outputTokens: number | undefined;
   readonly status: LimitStatus;
-  /** By the monotonic clock, in milliseconds; not earlier than those opened before. */
-  readonly expiresAt: number;
+  /** By the clock of the counters' windows, in milliseconds; not earlier than those opened before. */
+  readonly admittedAt: number;
 }
 
 /** What the limits do with a reservation. */
@@ -66,6 +66,14 @@ export class OpenReservations {
     this.#rules.onSettled(reservation, tokens);
   }
 
+  /** The call counts no longer. It is not told to `onSettled`, because it used nothing. */
+  cancel(reservation: Reservation): void {
+    this.#release(reservation);
+    const { key, owner, call, admittedAt } = reservation;
+    key.takeBackCall(admittedAt, call.limits);
+    if (call.ownerLimits !== undefined) owner?.takeBackCall(admittedAt, call.ownerLimits);
+  }
+
   /** Returns the number of calls in progress per key. */
   callsByKey(): ReadonlyMap<string, number> {
     const calls = new Map<string, number>();
@@ -76,11 +84,12 @@ export class OpenReservations {
   /**
    * Releases the tokens of calls whose end was lost, which would otherwise refuse others permanently. If such a call
    * still ends, its usage is counted. Returns the number of released calls.
+   * @param admittedUntil the time of admission of the latest such call.
    */
-  releaseExpired(now: number): number {
+  releaseExpired(admittedUntil: number): number {
     let calls = 0;
     for (const reservation of this.#open) {
-      if (reservation.expiresAt > now) break;
+      if (reservation.admittedAt > admittedUntil) break;
       this.#release(reservation);
       calls += 1;
     }
@@ -133,5 +142,11 @@ class OpenAdmission implements Admission {
     if (this.#isSettled) return;
     this.#isSettled = true;
     this.#keeper.settle(this.#reservation, tokens);
+  }
+
+  cancel(): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.#keeper.cancel(this.#reservation);
   }
 }

@@ -134,7 +134,8 @@ export class CallMeter {
     return opening.then(
       (entry) => this.#open(entry),
       (thrown: unknown) => {
-        this.#reservation?.admission.settle(0);
+        // A call that cannot be recorded is refused.
+        this.#reservation?.admission.cancel();
         throw thrown;
       },
     );
@@ -222,7 +223,7 @@ export class CallMeter {
     if (this.#isClosed) return;
     this.#isClosed = true;
     if (this.#entry === undefined) {
-      this.#reservation?.admission.settle(0);
+      this.#endUnopened(outcome);
       return;
     }
     // This precedes the row, whose write may take time: the tokens that the call did not use become free for the next
@@ -246,8 +247,8 @@ export class CallMeter {
       reasoningTokens: usage.reasoningTokens ?? 0,
       extraCharge: extraCharge > 0 ? extraCharge : undefined,
       estimated: usage.estimated ?? false,
-      latencyMs: clock.now() - startedAt,
-      firstTokenMs: this.#firstAt === undefined ? null : this.#firstAt - startedAt,
+      latencyMs: since(startedAt, clock.now()),
+      firstTokenMs: this.#firstAt === undefined ? null : since(startedAt, this.#firstAt),
       assistantId: this.#assistantId,
       toolName: this.#toolName,
       runId,
@@ -259,6 +260,15 @@ export class CallMeter {
     } finally {
       observer?.meterEnded(record);
     }
+  }
+
+  /**
+   * Ends a call without a row. One that failed was refused, and counts towards no limit. One whose client disconnected
+   * counts as a call, because the gateway may have worked for it.
+   */
+  #endUnopened(outcome: Outcome): void {
+    if (outcome === "aborted") this.#reservation?.admission.settle(0);
+    else this.#reservation?.admission.cancel();
   }
 
   /** Settles the limits. Usage without limits is counted too, for limits that are set later. */
@@ -279,4 +289,9 @@ export class CallMeter {
     if (this.#endedUsage === undefined) return outputTokens;
     return this.#endedCharge - this.#startInputTokens + this.inputTokens + outputTokens;
   }
+}
+
+/** Milliseconds between two times of the system's clock, which may have been set back in between. */
+function since(startedAt: number, at: number): number {
+  return Math.max(0, at - startedAt);
 }

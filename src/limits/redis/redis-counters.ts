@@ -53,7 +53,10 @@ export interface HeldCall {
   readonly heldUntil: number;
 }
 
-/** A call that has ended; -1 tokens: it was never made. */
+/** The tokens of an ended call that was never made, so that it counts towards no limit. */
+export const NEVER_MADE = -1;
+
+/** A call that has ended; NEVER_MADE tokens take it back. */
 export interface EndedCall {
   readonly id: string;
   readonly tokens: number;
@@ -132,7 +135,10 @@ export class RedisCounters {
    * -1 for calls that had ended before.
    */
   settle(ids: readonly string[], calls: readonly EndedCall[]): Promise<readonly number[]> {
-    const args = calls.flatMap(({ id, tokens }) => [id, tokens === -1 ? -1 : tokenCount(tokens)]);
+    const args = calls.flatMap(({ id, tokens }) => [
+      id,
+      tokens === NEVER_MADE ? NEVER_MADE : tokenCount(tokens),
+    ]);
     return this.#run(SETTLE, ids, args);
   }
 

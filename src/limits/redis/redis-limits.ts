@@ -24,6 +24,7 @@ import {
   type CountedAdmission,
   type HeldCall,
   monthName,
+  NEVER_MADE,
   RedisCounters,
   subjectIdsOf,
 } from "./redis-counters.ts";
@@ -223,7 +224,8 @@ class RedisLimits implements GuardedLimits {
         return await this.#counters.admit(call, this.#holdMs);
       } catch (thrown) {
         // The answer is lost, but the call may have been admitted.
-        if (wasUp) this.#unsent.keep({ subjectIds: subjectIdsOf(call), id: call.id, tokens: -1 });
+        if (wasUp)
+          this.#unsent.keep({ subjectIds: subjectIdsOf(call), id: call.id, tokens: NEVER_MADE });
         throw thrown;
       }
     });
@@ -247,39 +249,50 @@ class RedisLimits implements GuardedLimits {
     call: LimitedCall,
     counted: CountedAdmission,
   ): Admission {
-    const { id, keyId, startedAt, inputTokens, isSession } = call;
+    const { id, startedAt, inputTokens } = call;
     const { use, outputTokens } = counted;
     const month = monthName(startedAt);
-    const { observer, clock, storeSession } = this.#options;
-    const onSettled = (monthTokens: number) => {
-      const limit = isSession === true ? null : (key.limits?.monthlyTokens ?? null);
-      if (limit === null || month !== monthName(clock.now())) return;
-      observer.onMonthUse(keyId, monthTokens, limit);
-    };
     const heldUntil = performance.now() + this.#holdMs;
     const held = { id, tokens: inputTokens + outputTokens, month, heldUntil };
     key.underWay.set(id, held);
     owner?.underWay.set(id, held);
-    let isSettled = false;
+    let isOver = false;
+    const end = (tokens: number): void => {
+      if (isOver) return;
+      isOver = true;
+      key.underWay.delete(id);
+      owner?.underWay.delete(id);
+      this.#sendEnd({ key, owner }, call, tokens);
+    };
     return {
       outputTokens: hasTokenLimit(call) ? outputTokens : undefined,
       status: statusOfCall(call, use),
       extend: (tokens, least) => this.#extend({ key, owner }, call, { tokens, least }),
-      settle: (tokens) => {
-        if (isSettled) return;
-        isSettled = true;
-        key.underWay.delete(id);
-        owner?.underWay.delete(id);
-        // Stored only afterwards, because the sums of the database must not lead the counters.
-        const onOver =
-          isSession === true ? () => storeSession?.(keyId, startedAt, tokens) : undefined;
-        this.#unsent.send({ subjectIds: subjectIdsOf(call), id, tokens, onSettled, onOver });
-        // The owner may have got limits during the call.
-        if (owner === undefined && call.ownerId !== undefined) {
-          this.#bookKnown([call.ownerId], startedAt, tokens);
-        }
-      },
+      settle: end,
+      cancel: () => end(NEVER_MADE),
     };
+  }
+
+  #sendEnd({ key, owner }: CallSubjects, call: LimitedCall, tokens: number): void {
+    const { id, keyId, ownerId, startedAt, isSession } = call;
+    const subjectIds = subjectIdsOf(call);
+    if (tokens === NEVER_MADE) {
+      this.#unsent.send({ subjectIds, id, tokens });
+      return;
+    }
+    const { observer, clock, storeSession } = this.#options;
+    const onSettled = (monthTokens: number) => {
+      const limit = isSession === true ? null : (key.limits?.monthlyTokens ?? null);
+      if (limit === null || monthName(startedAt) !== monthName(clock.now())) return;
+      observer.onMonthUse(keyId, monthTokens, limit);
+    };
+    // Stored only afterwards, because the sums of the database must not lead the counters.
+    const onOver = isSession === true ? () => storeSession?.(keyId, startedAt, tokens) : undefined;
+    this.#unsent.send({ subjectIds, id, tokens, onSettled, onOver });
+    // The owner may have got limits during the call.
+    if (owner === undefined && ownerId !== undefined) {
+      this.#bookKnown([ownerId], startedAt, tokens);
+    }
   }
 
   /** Holds further tokens for a call in progress, and returns how many. */

@@ -48,7 +48,7 @@ async function openCall({
   const starts: UsageStart[] = [];
   const records: UsageRecord[] = [];
   const progress: number[] = [];
-  const settled: number[] = [];
+  const settled: (number | "cancelled")[] = [];
   const time = { now: 1_000 };
   const controller = new AbortController();
   const entry = {
@@ -74,6 +74,7 @@ async function openCall({
     status: {},
     extend: (tokens: number) => tokens,
     settle: (tokens: number) => void settled.push(tokens),
+    cancel: () => void settled.push("cancelled"),
   };
   const { signal } = controller;
   const client = { requestId: "req_1", caller, channel: "chat", startedAt: 1_000, signal } as const;
@@ -125,6 +126,17 @@ describe("the meter", () => {
     ]);
     expect(await events.next()).toEqual({ done: true, value: undefined });
     expect(records).toHaveLength(1);
+  });
+
+  it("writes no negative times when the clock is set back during the call", async () => {
+    const { meter, records, time } = await openCall();
+    const end: ChatEvent = { type: "finish", reason: "stop" };
+    const events = await iterated(meter, source([start, delta("hello")], [end]));
+    time.now = 400;
+    await events.next();
+    time.now = -3_600_000;
+    await events.next();
+    expect(records).toMatchObject([{ latencyMs: 0, firstTokenMs: 0 }]);
   });
 
   it("hands out no first events before the start is on file, and needs no start for an answer in one", async () => {

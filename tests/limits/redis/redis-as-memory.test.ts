@@ -220,8 +220,12 @@ function settleOne(
 ): void {
   const [ended] = open.splice(index, 1);
   if (ended === undefined) return;
+  const isRefused = random() < 0.2;
   const tokens = Math.floor(random() * (ended.held + 1));
-  for (const admission of ended.admissions) admission.settle(tokens);
+  for (const admission of ended.admissions) {
+    if (isRefused) admission.cancel();
+    else admission.settle(tokens);
+  }
 }
 
 /** Asks for further tokens for one of the calls in progress. */
