@@ -1,6 +1,7 @@
 import { closeSync, fdatasync } from "node:fs";
 import { promisify } from "node:util";
 import type { Settings } from "../../config/settings.ts";
+import { ServiceError } from "../../core/service-error.ts";
 import type { Log } from "../../lib/log.ts";
 
 const GROUP_INTERVAL_MS = 5;
@@ -28,6 +29,11 @@ export class GroupSync {
     this.#log = log;
   }
 
+  /** True from a sync that the disk refuses until the next one that it does not. */
+  get isFailing(): boolean {
+    return this.#isFailing;
+  }
+
   /** Notes that the open file was written. */
   mark(file: number): void {
     if (this.#mode === "off") return;
@@ -41,7 +47,7 @@ export class GroupSync {
     this.#runLater();
   }
 
-  /** Resolves when everything marked so far is on stable storage. Rejects when the disk refuses. */
+  /** Resolves when everything marked so far is on stable storage. Rejects with `storage_unavailable` when the disk refuses. */
   settle(): Promise<void> {
     return new Promise((resolve, reject) => {
       // A sync in progress may have begun before the caller's write, so only the next one counts.
@@ -81,11 +87,18 @@ export class GroupSync {
       if (!this.#isFailing)
         this.#log.error({ err: thrown }, "the usage journal could not be synced to disk");
       this.#isFailing = true;
-      for (const waiter of waiters) waiter.reject(new Error("fdatasync failed", { cause: thrown }));
+      for (const waiter of waiters) waiter.reject(notSynced(thrown));
     }
   }
 
   #isDue(): boolean {
     return this.#mode === "group" && this.#written.size > 0;
   }
+}
+
+function notSynced(cause: unknown): ServiceError {
+  return new ServiceError("storage_unavailable", "The gateway cannot record this call now.", {
+    retryAfterSeconds: 1,
+    cause,
+  });
 }

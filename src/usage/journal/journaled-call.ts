@@ -29,19 +29,27 @@ export function openCall(
   start: UsageStart,
 ): UsageEntry | Promise<UsageEntry> {
   const call = new JournaledCall(journal, start);
-  if (journal.writer.isRefusing) return call.openOnRefusal().then(() => call);
+  if (isRefusing(journal)) return call.openOnRefusal().then(() => call);
   journal.lateStarts.add(call);
   return call;
 }
 
+/** True while the journal's disk refuses records, or to sync them where calls wait for that. */
+export function isRefusing({ writer, sync, mustSync }: CallJournal): boolean {
+  return writer.isRefusing || (mustSync && sync.isFailing);
+}
+
 /**
  * Returns whether the journal's disk takes a record, tested with one that only proves that this process lives. A server
- * that is not ready gets no calls that would show it. Never rejects.
+ * that is not ready gets no calls that would show it. Rejects with `storage_unavailable` when the disk takes the record
+ * but does not sync it where calls wait for that.
  */
-export async function canJournal({ writer, flusher, clock }: CallJournal): Promise<boolean> {
+export async function canJournal(journal: CallJournal): Promise<boolean> {
+  const { writer, flusher, sync, mustSync, clock } = journal;
   const sign: Progress = { id: "", outputTokens: 0, at: clock.now() };
   const segment = await writer.append("progress", JSON.stringify(sign));
   flusher.wake();
+  if (segment !== undefined && mustSync) await sync.settle();
   return segment !== undefined;
 }
 
@@ -75,6 +83,9 @@ class JournaledCall implements UsageEntry, LateStart {
   }
 
   async openOnRefusal(): Promise<void> {
+    const { sync, mustSync } = this.#journal;
+    // Before the start is recorded: a call that is refused has none.
+    if (mustSync && sync.isFailing) await canJournal(this.#journal);
     await this.recordStart();
     if (this.#startedIn === undefined) await this.#journal.direct.checkWritable();
   }

@@ -14,7 +14,7 @@ import { GroupSync } from "./group-sync.ts";
 import { removeJournalFolder } from "./journal-folder.ts";
 import { JournalHome } from "./journal-home.ts";
 import { JournalWriter } from "./journal-writer.ts";
-import { canJournal, openCall } from "./journaled-call.ts";
+import { canJournal, isRefusing, openCall } from "./journaled-call.ts";
 import { LateStarts } from "./late-starts.ts";
 import { createQuarantine } from "./quarantine.ts";
 import { deleteCheckpoints } from "./usage-store.ts";
@@ -27,7 +27,10 @@ export interface OpenUsageJournal extends UsageJournal {
   readonly unflushedRecords: number;
   /** Seconds since the oldest of them ended; 0 without any. */
   readonly oldestUnflushedAgeSeconds: number;
-  /** True while the journal's disk refuses records and they go directly to the database. */
+  /**
+   * True while the journal's disk refuses records, which then go directly to the database. With JOURNAL_FSYNC=wait also
+   * while it refuses to sync them; calls are then refused.
+   */
   readonly isRefusing: boolean;
   /** Resolves to whether calls can be recorded; tested when the journal refuses. Never rejects. */
   readonly canRecord: () => Promise<boolean>;
@@ -83,14 +86,16 @@ export async function openUsageJournal(
       return endedAt === undefined ? 0 : Math.max(0, (clock.now() - endedAt) / 1_000);
     },
     get isRefusing() {
-      return writer.isRefusing;
+      return isRefusing(calls);
     },
     async canRecord() {
-      if (!writer.isRefusing || (await canJournal(calls))) return true;
-      return direct.checkWritable().then(
-        () => true,
-        () => false,
-      );
+      if (!isRefusing(calls)) return true;
+      try {
+        if (!(await canJournal(calls))) await direct.checkWritable();
+        return true;
+      } catch {
+        return false;
+      }
     },
     adopted: adopting.first,
     caughtUp: adopting.caughtUp,
