@@ -16,6 +16,13 @@ export function noCsv(line: number): StepFailure {
   );
 }
 
+export function unknownCharset(charset: string): StepFailure {
+  return new StepFailure(
+    "unknown_charset",
+    `The answer declares the charset '${charset.slice(0, 40)}', which nothing here can read. Ask the address for UTF-8.`,
+  );
+}
+
 export function tooDeep(place: string, maxDepth: number): StepFailure {
   return new StepFailure(
     "answer_too_deep",

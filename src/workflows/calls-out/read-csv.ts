@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import { CsvError, type Parser, parse } from "csv-parse";
+import { columnNames } from "../row-process/files/cell-types.ts";
 import { MAX_ROW_BYTES, type Row } from "../rows/row.ts";
 import { noCsv, rowTooLarge, tooManyColumns } from "./answer-failures.ts";
 
@@ -29,8 +30,8 @@ export async function readCsv(
     for await (const record of parser as AsyncIterable<readonly string[]>) {
       if (columns === undefined) {
         if (record.length > MAX_COLUMNS) throw tooManyColumns(MAX_COLUMNS);
-        columns = record;
-        namesLength = lengthOf(record);
+        columns = columnNames(record);
+        namesLength = lengthOf(columns);
         continue;
       }
       const row = Object.fromEntries(columns.map((name, index) => [name, record[index] ?? null]));

@@ -7,6 +7,7 @@ import type { ParseAsked, ParsedText } from "../row-process/row-process.ts";
 import { MAX_ROW_BYTES, type Row, type RowChunk } from "../rows/row.ts";
 import { StepFailure } from "../runs/run.ts";
 import { noJson, rowTooLarge, tooDeep } from "./answer-failures.ts";
+import { inUtf8 } from "./decode-pieces.ts";
 import { readCsv } from "./read-csv.ts";
 import type { ReadingPace } from "./reading-pace.ts";
 import { splitJsonArray } from "./split-json-array.ts";
@@ -73,12 +74,12 @@ export async function readRows(
       await readLines(pieces, pushText);
       return undefined;
     case "csv":
-      await readCsv(pieces, wanted.delimiter, pushPaced);
+      await readCsv(inUtf8(pieces, response), wanted.delimiter, pushPaced);
       return undefined;
     case "json":
       return readJson(await readText(pieces), wanted, { ...sink, text: pushText });
     default:
-      await sink.push({ text: await readText(pieces, MAX_ROW_BYTES) });
+      await sink.push({ text: await readText(inUtf8(pieces, response), MAX_ROW_BYTES) });
       return undefined;
   }
 }

@@ -137,6 +137,45 @@ describe("steps that call addresses", () => {
       });
     });
 
+    it("reads CSV and texts in the charset that their server declares", async () => {
+      const bytes =
+        (type: string, given: Uint8Array) => (_: Received, response: ServerResponse) => {
+          response.setHeader("content-type", type);
+          // In two pieces, so that a character may be cut.
+          response.write(given.subarray(0, 8), () => response.end(given.subarray(8)));
+        };
+      const latin = Buffer.from("stadt\nKöln\n\x80\n", "latin1");
+      answer = bytes('text/csv; header=present; Charset="ISO-8859-1"', latin);
+      expect(await rowsOf({})).toEqual([{ stadt: "Köln" }, { stadt: "€" }]);
+      answer = bytes("text/csv; charset=utf-16le", Buffer.from("\ufeffstadt\nKöln\n", "utf16le"));
+      expect(await rowsOf({})).toEqual([{ stadt: "Köln" }]);
+      answer = bytes("text/plain; charset=windows-1252", Buffer.from("Köln 5 \x80", "latin1"));
+      expect(await rowsOf({})).toEqual([{ text: "Köln 5 €" }]);
+      answer = bytes("text/csv; charset=UTF-8", Buffer.from("stadt\nöööK€\n"));
+      expect(await rowsOf({})).toEqual([{ stadt: "öööK€" }]);
+      // JSON is UTF-8 whatever is declared.
+      answer = bytes("application/json; charset=iso-8859-1", Buffer.from('{"stadt":"Köln"}'));
+      expect(await rowsOf({})).toEqual([{ stadt: "Köln" }]);
+      answer = bytes("text/csv; charset=klingon", latin);
+      await expect(rowsOf({})).rejects.toMatchObject({
+        ...{ code: "unknown_charset", isRetryable: false },
+        message: expect.stringContaining("'klingon'"),
+      });
+    });
+
+    it("numbers the empty and equal headings of CSV as read_file does", async () => {
+      answer = typed("text/csv", "name,amount,amount,, x  y ,\nA,1,2,3,4,5\n");
+      expect(await rowsOf({})).toEqual([
+        { name: "A", amount: "1", amount_2: "2", column_4: "3", "x y": "4", column_6: "5" },
+      ]);
+    });
+
+    it("names ten thousand columns of the same heading", async () => {
+      answer = typed("text/csv", `${"a,".repeat(9_999)}a\n${"1,".repeat(9_999)}1\n`);
+      const [row] = await rowsOf({});
+      expect(Object.keys(row ?? {}).at(-1)).toBe("a_10000");
+    });
+
     it("follows pages on the same host, and only there", async () => {
       answer = ({ url: path }, response) =>
         json({ rows: [{ path }], next: path === "/" ? "/second" : null })({} as Received, response);

@@ -33,10 +33,17 @@ function isNumber(text: string): boolean {
 /** Returns names for the columns: empty ones are numbered, and equal ones as well. */
 export function columnNames(texts: readonly string[]): readonly string[] {
   const taken = new Set<string>();
+  // Counting goes on where it ended, so that thousands of equal names take no time.
+  const numbers = new Map<string, number>();
   return texts.map((text, index) => {
     const base = text.trim().replaceAll(/\s+/g, " ") || `column_${index + 1}`;
     let name = base;
-    for (let number = 2; taken.has(name); number += 1) name = `${base}_${number}`;
+    let number = numbers.get(base) ?? 1;
+    while (taken.has(name)) {
+      number += 1;
+      name = `${base}_${number}`;
+    }
+    numbers.set(base, number);
     taken.add(name);
     return name;
   });
