@@ -34,20 +34,34 @@ export async function* aggregateRows(work: RowWork) {
   for (let pass = 0; ; pass += 1) {
     const groups = new Groups(by, values);
     const aside = new LineFile(join(folder, `aside-${pass % 2}`));
-    for await (const batch of lines) {
-      for (const line of batch) {
-        outputs.attempt(line, () => {
-          if (!groups.add(parseRow(line.text))) appendNumbered(aside, line);
-        });
-        if (outputs.isOver) return;
-      }
-      yield;
+    try {
+      yield* fillGroups(groups, aside, { lines, outputs });
+      if (outputs.isOver) return;
+      // Over no groups, there is one row even of no rows.
+      if (by.length === 0) groups.addEmpty();
+      yield* pushGroups(work, groups);
+      if (aside.lines === 0) return;
+      lines = readNumbered(aside.finish());
+    } finally {
+      aside.close();
     }
-    // Over no groups, there is one row even of no rows.
-    if (by.length === 0) groups.addEmpty();
-    yield* pushGroups(work, groups);
-    if (aside.lines === 0) return;
-    lines = readNumbered(aside.finish());
+  }
+}
+
+/** Rows for which there is no room go into the file. */
+async function* fillGroups(
+  groups: Groups,
+  aside: LineFile,
+  { lines, outputs }: { readonly lines: Lines; readonly outputs: RowWork["outputs"] },
+) {
+  for await (const batch of lines) {
+    for (const line of batch) {
+      outputs.attempt(line, () => {
+        if (!groups.add(parseRow(line.text))) appendNumbered(aside, line);
+      });
+      if (outputs.isOver) return;
+    }
+    yield;
   }
 }
 

@@ -48,12 +48,22 @@ interface Join {
 
 /** Adds to each row the fields of the rows of another input that have the same values in `on`. */
 export async function* joinRows(work: RowWork) {
+  const store = new LineStore(join(work.folder, "partners"));
+  // The file of the store has no name, so the disk has its room back only when it is closed.
+  try {
+    yield* joinWith(work, store);
+  } finally {
+    store.close();
+  }
+}
+
+async function* joinWith(work: RowWork, store: LineStore) {
   const settings = work.settings as unknown as JoinSettings;
   const { how } = settings;
   const other = work.inputs.find(({ name }) => name === settings.with);
   if (other === undefined) throw unknownInput(settings.with, work.inputs);
   const pairs = pairsOf(settings.on);
-  const partners = await readPartners(work, other, pairs);
+  const partners = await readPartners(work.lines(other), store, pairs);
   const left = how === "anti" ? streamLeft(work, other) : await readLeft(work, other, pairs);
   const { prefix = "right_" } = settings;
   const merge = mergingRows({ left: left.names, right: partners.added, prefix });
@@ -123,13 +133,17 @@ async function readLeft(work: RowWork, other: SentInput, pairs: Pairs): Promise<
   const file = new LineFile(join(work.folder, "left"));
   // Rows without a partner on this side have them.
   const names = new Set(pairs.map(([left]) => left));
-  for await (const batch of leftLines(work, other)) {
-    for (const line of batch) {
-      for (const name of Object.keys(parseRow(line.text))) names.add(name);
-      appendNumbered(file, line);
+  try {
+    for await (const batch of leftLines(work, other)) {
+      for (const line of batch) {
+        for (const name of Object.keys(parseRow(line.text))) names.add(name);
+        appendNumbered(file, line);
+      }
     }
+    return { lines: readNumbered(file.finish()), names };
+  } finally {
+    file.close();
   }
-  return { lines: readNumbered(file.finish()), names };
 }
 
 async function* leftLines({ inputs, lines }: RowWork, other: SentInput) {
@@ -137,16 +151,15 @@ async function* leftLines({ inputs, lines }: RowWork, other: SentInput) {
 }
 
 async function readPartners(
-  { lines, folder }: RowWork,
-  input: SentInput,
+  lines: AsyncIterable<readonly InputLine[]>,
+  store: LineStore,
   pairs: Pairs,
 ): Promise<Partners> {
-  const store = new LineStore(join(folder, "partners"));
   const byKey = new Map<string, number | number[]>();
   const names = new Set<string>();
   const fields = pairs.map(([, right]) => right);
   const joined = new Set(fields);
-  for await (const batch of lines(input)) {
+  for await (const batch of lines) {
     for (const { text } of batch) {
       const row = parseRow(text);
       for (const name of Object.keys(row)) names.add(name);

@@ -73,8 +73,12 @@ function comparison(by: readonly SortField[]): Compare {
 
 function writeSorted(path: string, rows: readonly Keyed[]): string {
   const file = new LineFile(path);
-  for (const { text } of rows) file.append(text);
-  return file.finish();
+  try {
+    for (const { text } of rows) file.append(text);
+    return file.finish();
+  } finally {
+    file.close();
+  }
 }
 
 /** Merges sorted files; of equal rows the one of the earlier file is first. */
@@ -83,13 +87,26 @@ async function* merged(
   keyed: (text: string) => Keyed,
   compare: Compare,
 ): AsyncGenerator<string, void> {
-  const sources = files.map((path) => readLineFile(createReadStream(path)));
+  const streams = files.map((path) => createReadStream(path));
+  try {
+    yield* mergedLines(streams.map(readLineFile), keyed, compare);
+  } finally {
+    // A source that is not read to its end does not close its file.
+    for (const stream of streams) stream.destroy();
+  }
+}
+
+async function* mergedLines(
+  sources: readonly AsyncGenerator<string, void>[],
+  keyed: (text: string) => Keyed,
+  compare: Compare,
+): AsyncGenerator<string, void> {
   const heads: (Keyed | undefined)[] = [];
   const advance = async (index: number) => {
     const next = await sources[index]?.next();
     heads[index] = next === undefined || next.done === true ? undefined : keyed(next.value);
   };
-  for (const index of files.keys()) await advance(index);
+  for (const index of sources.keys()) await advance(index);
   for (;;) {
     let best = -1;
     for (const [index, head] of heads.entries()) {
