@@ -27,8 +27,9 @@ export async function findBound(
 export async function followRole(
   transaction: Db,
   id: string,
-  { person: { role }, origin }: { readonly person: Person; readonly origin: Origin },
+  { person, origin }: { readonly person: Person; readonly origin: Origin },
 ): Promise<void> {
+  const { role } = person;
   const user = await readUser(transaction, id);
   if (user.state === "disabled") throw disabled(id);
   if (role === undefined || role === user.role) return;
@@ -36,7 +37,8 @@ export async function followRole(
   if (role === "user") await refuseLast(transaction, user);
   await markCredentials(transaction, id, changeSeq);
   await transaction.update(users).set({ role }).where(eq(users.id, id));
-  const cleared = role === "admin" ? await clearForPromotion(transaction, id) : {};
+  const cleared =
+    role === "admin" ? await clearForPromotion(transaction, id, { signedInBy: person }) : {};
   await recordAudit(transaction, origin, {
     action: "user.update",
     targetKind: "user",

@@ -78,7 +78,8 @@ export async function updateUser(
       await transaction.delete(sessions).where(eq(sessions.userId, id));
     }
     const isPromoted = change.role === "admin" && before.role !== "admin";
-    const cleared = isPromoted ? await clearForPromotion(transaction, id, passwordHash) : {};
+    const setsPassword = passwordHash !== undefined;
+    const cleared = isPromoted ? await clearForPromotion(transaction, id, { setsPassword }) : {};
     const { password: _, ...fields } = change;
     const details = { changed, ...auditDetails(fields), ...cleared };
     return { result: await readUser(transaction, id), details };

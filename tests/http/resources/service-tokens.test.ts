@@ -48,6 +48,19 @@ async function addSession(username: string, id: string): Promise<string> {
   return (await call("POST", "/api/auth/password", passwords, first)).body.token;
 }
 
+/** The id of a new workflow of the caller. */
+async function saveWorkflow(by: string): Promise<string> {
+  const steps = [{ id: "load", kind: "rows", rows: [{ n: 1 }] }];
+  const saved = await call("POST", "/api/pipeline/workflows", { name: "rows", steps }, by);
+  expect(saved.status).toBe(201);
+  return saved.body.id;
+}
+
+async function statesOf(keys: readonly { readonly id: string }[]): Promise<readonly string[]> {
+  const found = keys.map(({ id }) => call("GET", `/v1/api-keys/${id}`));
+  return (await Promise.all(found)).map(({ body }) => body.state);
+}
+
 const refusal = ({ status, body }: HttpAnswer) => [status, body.error.code, body.error.param];
 const DENIED = (param: string | null = null) => [403, "insufficient_permission", param];
 
@@ -271,40 +284,79 @@ describe("a service token", () => {
     ).toBe(200);
   });
 
-  it("does not become an administrator with a user whose keys and password it made", async () => {
-    const { token } = await issue(["users:write", "keys:write"]);
-    const name = { username: "carol" };
-    const { id, password } = (await call("POST", "/api/admin/users", name, token)).body;
-    const own = { owner_id: id };
-    const make = async (label: string, by = admin) =>
-      (await call("POST", "/v1/api-keys", { ...own, name: label }, by)).body;
-    const [made, rotated, kept] = [
-      await make("made", token),
-      await make("rotated"),
-      await make("kept"),
-    ];
-    await call("POST", `/v1/api-keys/${rotated.id}/rotate`, undefined, token);
-    const passwords = { current_password: password, new_password: PASSWORD };
-    const first = await logIn(here.url, "carol", password);
-    const session = (await call("POST", "/api/auth/password", passwords, first)).body.token;
-    const promoted = await call("PATCH", `/api/admin/users/${id}`, { role: "admin" });
-    expect(promoted.body.role).toBe("admin");
-    expect((await call("GET", "/api/auth/me", undefined, session)).status).toBe(401);
-    const states = [];
-    for (const key of [made, rotated, kept]) {
-      states.push((await call("GET", `/v1/api-keys/${key.id}`)).body.state);
-    }
-    expect(states).toEqual(["inactive", "inactive", "active"]);
-    expect((await call("GET", "/v1/api-keys", undefined, made.key)).status).toBe(401);
-    expect((await call("GET", "/v1/api-keys", undefined, kept.key)).status).toBe(200);
-    const login = { path: "/api/auth/login", body: { ...name, password: PASSWORD } };
-    expect((await callHttp(here.url, { ...login, method: "POST" })).status).toBe(401);
-    const audit = await call("GET", `/api/admin/audit?action=user.update&target_id=${id}`);
-    expect(audit.body.data[0].details).toMatchObject({ password: "void", ended_sessions: 1 });
-    // An administrator's password stays, also through a later promotion.
-    await call("PATCH", `/api/admin/users/${id}`, { role: "user", password: PASSWORD });
+  it.each([
+    ["and the promotion sets no password", undefined],
+    ["and the promotion sets a password", `${PASSWORD} of the promotion`],
+  ])(
+    "does not become an administrator with a user whose keys and password it made, %s",
+    async (_, next) => {
+      const { token } = await issue(["users:write", "keys:write"]);
+      const name = { username: "carol" };
+      const { id, password } = (await call("POST", "/api/admin/users", name, token)).body;
+      const make = async (label: string, by: string, more: object = { owner_id: id }) =>
+        (await call("POST", "/v1/api-keys", { ...more, name: label }, by)).body;
+      const rotate = (key: { readonly id: string }, by: string) =>
+        call("POST", `/v1/api-keys/${key.id}/rotate`, undefined, by);
+      const made = await make("made", token);
+      const rotated = await make("rotated", admin);
+      await rotate(rotated, token);
+      const kept = await make("kept", admin);
+      const rotatedByKey = await make("rotated by a key", admin);
+      const madeByKey = await make("made by a key", made.key, {});
+      await rotate(rotatedByKey, madeByKey.key);
+      const passwords = { current_password: password, new_password: PASSWORD };
+      const first = await logIn(here.url, "carol", password);
+      const session = (await call("POST", "/api/auth/password", passwords, first)).body.token;
+      const madeBySession = await make("made by a session", session, {});
+      const workflow = await saveWorkflow(made.key);
+      const change = { role: "admin", ...(next !== undefined && { password: next }) };
+      const promoted = await call("PATCH", `/api/admin/users/${id}`, change);
+      expect(promoted.body.role).toBe("admin");
+      expect((await call("GET", "/api/auth/me", undefined, session)).status).toBe(401);
+      expect(await statesOf([made, rotated, madeByKey, rotatedByKey, madeBySession, kept])).toEqual(
+        [...Array.from({ length: 5 }, () => "inactive"), "active"],
+      );
+      expect((await call("GET", "/v1/api-keys", undefined, madeByKey.key)).status).toBe(401);
+      expect((await call("GET", "/v1/api-keys", undefined, kept.key)).status).toBe(200);
+      expect((await call("GET", `/api/pipeline/workflows/${workflow}`)).body.enabled).toBe(false);
+      const logInWith = async (text: string) => {
+        const body = { ...name, password: text };
+        return (await callHttp(here.url, { method: "POST", path: "/api/auth/login", body })).status;
+      };
+      expect(await logInWith(PASSWORD)).toBe(401);
+      if (next !== undefined) expect(await logInWith(next)).toBe(200);
+      const audit = await call("GET", `/api/admin/audit?action=user.update&target_id=${id}`);
+      const { details } = audit.body.data[0];
+      expect([details.deactivated_keys.length, details.disabled_workflows]).toEqual([
+        5,
+        [workflow],
+      ]);
+      expect([details.password, details.ended_sessions]).toEqual(
+        next === undefined ? ["void", 1] : [undefined, undefined],
+      );
+      // An administrator's password stays, also through a later promotion.
+      await call("PATCH", `/api/admin/users/${id}`, { role: "user", password: PASSWORD });
+      await call("PATCH", `/api/admin/users/${id}`, { role: "admin" });
+      expect(await logInWith(PASSWORD)).toBe(200);
+      await call("DELETE", `/api/admin/users/${id}`);
+    },
+  );
+
+  it("leaves a new administrator what the user had before it", async () => {
+    const { token } = await issue(["keys:write"]);
+    const { id } = (await call("POST", "/api/admin/users", { username: "dan" })).body;
+    const session = await addSession("dan", id);
+    const before = (await call("POST", "/v1/api-keys", { name: "before" }, session)).body;
+    const workflow = await saveWorkflow(session);
+    const asked = { name: "made", owner_id: id };
+    const gone = (await call("POST", "/v1/api-keys", asked, token)).body;
+    // A key that is deleted may have made others.
+    const madeByKey = (await call("POST", "/v1/api-keys", { name: "later" }, gone.key)).body;
+    await call("DELETE", `/v1/api-keys/${gone.id}`);
     await call("PATCH", `/api/admin/users/${id}`, { role: "admin" });
-    expect((await callHttp(here.url, { ...login, method: "POST" })).status).toBe(200);
+    expect(await statesOf([before, madeByKey])).toEqual(["active", "inactive"]);
+    expect((await call("GET", `/api/pipeline/workflows/${workflow}`)).body.enabled).toBe(true);
+    expect((await call("GET", "/api/auth/me", undefined, session)).status).toBe(200);
     await call("DELETE", `/api/admin/users/${id}`);
   });
 

@@ -83,6 +83,21 @@ async function userNamedBy(token: string, username: string) {
   return body.data.find((user: { username: string }) => user.username === username);
 }
 
+/** Logs in with a first password, and links another account of the provider. Returns the session's token. */
+async function linkOwn(username: string, password: string): Promise<string> {
+  const first = await logIn(gateway.url, username, password);
+  const passwords = { current_password: password, new_password: PASSWORD };
+  const { token } = (await call("POST", "/api/auth/password", passwords, first)).body;
+  provider.account = `another account of ${username}`;
+  setClaims({ preferred_username: "somebody-else", groups: ["staff"] });
+  const begun = await call("POST", "/api/auth/oidc/link", { return_to: "/api/auth/me" }, token);
+  expect(begun.status).toBe(200);
+  browser.setCookie(gateway.url, begun.headers.get("set-cookie") ?? "");
+  browser.setCookie(gateway.url, `gateway_session=${token}; Path=/; SameSite=Strict`);
+  await browser.open(begun.body.url, gateway.url);
+  return token;
+}
+
 /** A page that refuses, with nothing made and an entry in the audit log. */
 async function expectRefused(shown: Shown, reason: string, status = 403): Promise<void> {
   expect([shown.status, shown.text]).toEqual([status, expect.stringContaining("not signed in")]);
@@ -126,19 +141,60 @@ describe("a person who signs in at the provider", () => {
     expect((await call("POST", "/api/auth/logout", undefined, session())).status).toBe(204);
   });
 
-  it("becomes an administrator without the key that a service token made", async () => {
+  it("becomes an administrator without the keys that a service token's holder has", async () => {
     await signIn();
     const { id } = await me();
     const scopes = { name: "keys", scopes: ["keys:write"] };
     const { token } = (await call("POST", "/api/service-tokens", scopes)).body;
     const asked = { name: "of a program", owner_id: id };
     const { key } = (await call("POST", "/v1/api-keys", asked, token)).body;
-    const use = async () => (await call("GET", "/v1/api-keys", undefined, key)).status;
-    expect(await use()).toBe(200);
+    const next = (await call("POST", "/v1/api-keys", { name: "of its key" }, key)).body.key;
+    const use = async () =>
+      Promise.all(
+        [key, next].map(async (one) => (await call("GET", "/v1/api-keys", undefined, one)).status),
+      );
+    expect(await use()).toEqual([200, 200]);
     setClaims({ preferred_username: name, groups: ["gateway-admins"] });
     await signIn();
     expect(await me()).toMatchObject({ role: "admin" });
-    expect(await use()).toBe(401);
+    expect(await use()).toEqual([401, 401]);
+  });
+
+  it.each([
+    ["an administrator promotes is unlinked", 0],
+    ["the provider promotes, by the same account, stays linked", 1],
+  ] as const)("whom a service token's holder linked, and whom %s", async (_, linked) => {
+    const scopes = { name: "users", scopes: ["users:write"] };
+    const { token } = (await call("POST", "/api/service-tokens", scopes)).body;
+    const made = (await call("POST", "/api/admin/users", { username: name }, token)).body;
+    const held = await linkOwn(name, made.password);
+    const before = `/api/admin/users/${made.id}/identities`;
+    expect((await call("GET", before)).body.data).toHaveLength(1);
+    const { key } = (await call("POST", "/v1/api-keys", { name: "of the session" }, held)).body;
+    if (linked === 0) await call("PATCH", `/api/admin/users/${made.id}`, { role: "admin" });
+    setClaims({ preferred_username: "somebody-else", groups: ["gateway-admins"] });
+    browser = new Browser(newAddress());
+    await signIn();
+    expect((await me()).id === made.id).toBe(linked === 1);
+    expect((await call("GET", before)).body.data).toHaveLength(linked);
+    expect((await call("GET", "/api/auth/me", undefined, held)).status).toBe(401);
+    expect((await call("GET", "/v1/api-keys", undefined, key)).status).toBe(401);
+    const audit = await call("GET", `/api/admin/audit?action=user.update&target_id=${made.id}`);
+    const { details } = audit.body.data[0];
+    expect([details.password, details.unlinked_accounts]).toEqual([
+      "void",
+      linked === 0 ? 1 : undefined,
+    ]);
+  });
+
+  it("keeps the account that an administrator linked, whoever set the password", async () => {
+    const scopes = { name: "users", scopes: ["users:write"] };
+    const { token } = (await call("POST", "/api/service-tokens", scopes)).body;
+    const { id } = (await call("POST", "/api/admin/users", { username: name }, token)).body;
+    const path = `/api/admin/users/${id}/identities`;
+    await call("POST", path, { subject: provider.account });
+    await call("PATCH", `/api/admin/users/${id}`, { role: "admin" });
+    expect((await call("GET", path)).body.data).toHaveLength(1);
   });
 
   it("has the role of the groups, at once in every session", async () => {
@@ -254,21 +310,7 @@ describe("a person who signs in at the provider", () => {
 
   it("links their own user while logged in", async () => {
     const made = (await call("POST", "/api/admin/users", { username: name })).body;
-    const first = await logIn(gateway.url, name, made.password);
-    const changed = await call(
-      "POST",
-      "/api/auth/password",
-      { current_password: made.password, new_password: PASSWORD },
-      first,
-    );
-    const { token } = changed.body;
-    provider.account = `another account of ${name}`;
-    setClaims({ preferred_username: "somebody-else", groups: ["staff"] });
-    const begun = await call("POST", "/api/auth/oidc/link", { return_to: "/api/auth/me" }, token);
-    expect(begun.status).toBe(200);
-    browser.setCookie(gateway.url, begun.headers.get("set-cookie") ?? "");
-    browser.setCookie(gateway.url, `gateway_session=${token}; Path=/; SameSite=Strict`);
-    await browser.open(begun.body.url, gateway.url);
+    const token = await linkOwn(name, made.password);
     expect(await me()).toMatchObject({ id: made.id });
     const identities = await call("GET", `/api/admin/users/${made.id}/identities`);
     expect(identities.body.data).toHaveLength(1);
