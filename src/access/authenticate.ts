@@ -26,7 +26,7 @@ import type { Sessions } from "./sessions/sessions.ts";
  * - `open`: anyone; no credential is read;
  * - `caller`: an API key or a session, in a header; cookies are not read;
  * - `person`: an API key as its owner, or a logged-in user by header or by the console's cookie;
- * - `data`: a BI key, or a logged-in user by header or by the console's cookie;
+ * - `data`: a BI key, or a logged-in user by header; cookies are not read, and `/api/v1/data` is there for them;
  * - `session`: a logged-in user, by header or by the console's cookie;
  * - `pending-session`: also a user whose first password change is pending;
  * - `administrator`: a logged-in administrator.
@@ -90,7 +90,7 @@ export function createAuthenticate(sources: AuthenticationSources): Authenticate
   const authenticate = (level: AccessLevel, credentials: Credentials, scope?: ServiceScope) => {
     if (level === "open") return undefined;
     const sent = sentCredential(credentials.headers, {
-      byCookie: level !== "caller",
+      byCookie: level !== "caller" && level !== "data",
       byBiKey: level === "data",
     });
     if (sent === undefined) throw missing(level);

@@ -568,7 +568,9 @@ describe("every route that is served", () => {
 
   it("takes a cookie outside /v1 and /mcp alone", async () => {
     const cookie = { cookie: `gateway_session=${held["user session"]}` };
-    const closed = routes.filter(({ level, path }) => level === "caller" && !/^\/api\//.test(path));
+    const isClosed = /^\/(?:v1|mcp)(?:\/|$)/;
+    const closed = routes.filter(({ level, path }) => level !== "open" && isClosed.test(path));
+    expect(new Set(closed.map(({ level }) => level))).toEqual(new Set(["caller", "data"]));
     for (const route of closed) {
       await expectRefusal(route, await call(route.method, route.path, cookie), INVALID_KEY);
     }

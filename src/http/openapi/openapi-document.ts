@@ -19,13 +19,6 @@ const HEADER_KEY = {
   description: "The same key, as clients of the messages format send it.",
 } as const;
 
-const CONSOLE_COOKIE = {
-  type: "apiKey",
-  in: "cookie",
-  name: SESSION_COOKIE,
-  description: "The same token, as a browser sends it to pages of this server.",
-} as const;
-
 /** The audience of each document and how its callers authenticate. The schemes are named once for all routes. */
 const DOCUMENTS = {
   public: {
@@ -44,7 +37,6 @@ const DOCUMENTS = {
         scheme: "bearer",
         description: "A BI key `bk-…`, or the token `ses_…` of a session.",
       },
-      consoleCookie: CONSOLE_COOKIE,
       serviceToken: SERVICE_TOKEN,
     },
   },
@@ -60,7 +52,12 @@ const DOCUMENTS = {
         scheme: "bearer",
         description: "The token `ses_…` of a session.",
       },
-      consoleCookie: CONSOLE_COOKIE,
+      consoleCookie: {
+        type: "apiKey",
+        in: "cookie",
+        name: SESSION_COOKIE,
+        description: "The same token, as a browser sends it to pages of this server.",
+      },
       bearerKey: { type: "http", scheme: "bearer", description: "An API key `sk-…`." },
       headerKey: HEADER_KEY,
       serviceToken: SERVICE_TOKEN,

@@ -48,7 +48,6 @@ const PERSON_SECURITY: NonNullable<RouteDefinition["security"]> = [
 const DATA_SECURITY: NonNullable<RouteDefinition["security"]> = [
   { bearerBiKey: [] },
   { headerKey: [] },
-  { consoleCookie: [] },
 ];
 
 const SESSION_ERRORS: RouteDefinition["responses"] = {
