@@ -131,9 +131,10 @@ export function assistantsRoutes(deps: Deps): Router {
   router.add(UPDATE, async (context, caller) => {
     const id = idOf(context);
     const body = await readCheckedBody(context, assistantBody, BODY_LIMITS);
-    const { tools } = await findAssistant(desk, caller, id);
-    const given = fieldsOfBody(body, tools);
-    const changed = await updateAssistant(desk, actorOf(context, caller), { id, given });
+    const changed = await updateAssistant(desk, actorOf(context, caller), {
+      id,
+      patchOf: ({ tools }) => fieldsOfBody(body, tools),
+    });
     return jsonResponse(assistantJson(changed));
   });
   router.add(DELETE, async (context, caller) => {

@@ -63,6 +63,15 @@ export async function createAssistant(
   });
 }
 
+interface AssistantChange {
+  readonly id: string;
+  /**
+   * Returns the fields to set on the record as it is. Called again with the record as the transaction reads it, so that
+   * what it takes over from the record is no value that another change has replaced.
+   */
+  readonly patchOf: (before: AssistantFields) => AssistantPatch;
+}
+
 /**
  * Sets the given fields. Rejects as `createAssistant` does, with `not_found` for an assistant that does not exist for
  * the actor, and with `insufficient_permission` for one that the actor may only use.
@@ -70,14 +79,14 @@ export async function createAssistant(
 export async function updateAssistant(
   desk: Assistants,
   actor: Actor,
-  { id, given }: { readonly id: string; readonly given: AssistantPatch },
+  { id, patchOf }: AssistantChange,
 ): Promise<Assistant> {
   refuseBoundKeyHere(actor.caller);
   const shown = await desk.database.ask((db) => readChangeable(db, actor, id));
-  const taken = await checkModels(desk, given, shown);
+  const taken = await checkModels(desk, patchOf(shown), shown);
   return change(desk, actor, frame(desk, "update", id), async (transaction, changeSeq) => {
     const before = await readChangeable(transaction, actor, id);
-    const changed = changedFields(before, given);
+    const changed = changedFields(before, patchOf(before));
     if (Object.keys(changed).length === 0) return { result: before, details: null };
     refuseGrants(actor.caller, changed, before);
     const { ownerId } = before;

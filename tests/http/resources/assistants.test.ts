@@ -1,5 +1,5 @@
 import OpenAI, { APIError } from "openai";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { vectorStores } from "../../../src/db/tables/knowledge.ts";
 import { callHttp, type HttpCall, logIn } from "../../support/clients/http-session.ts";
 import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
@@ -392,6 +392,25 @@ describe.each(stores)("4.1 /v1/assistants on %s", (_name, serverUrl) => {
       tools,
       ext: { tools: ["search_knowledge", "mcp_crm_*"] },
     });
+  });
+
+  it("gets no tool back that another change takes away at the same time", async () => {
+    const { id } = await created();
+    const path = `${PATH}/${id}`;
+    await post({ ext: { tools: ["mcp_*"] } }, admin, path);
+    const { models } = served.deps.knowledge.assistants;
+    const list = models.list.bind(models);
+    const listing = vi.spyOn(models, "list");
+    // The models are listed between the first reading of the record and the transaction.
+    listing.mockImplementationOnce(async () => {
+      const other = await post({ ext: { tools: [] } }, admin, path);
+      expect(other.body.ext.tools).toEqual([]);
+      return list();
+    });
+    const kept = await post({ tools: [] }, admin, path);
+    expect([kept.status, kept.body.ext.tools]).toEqual([200, []]);
+    expect(listing.mock.calls.length).toBeGreaterThan(1);
+    listing.mockRestore();
   });
 
   it("is not managed with a bound key", async () => {

@@ -58,7 +58,7 @@ describe("the assistants in memory", () => {
     expect(one.idOf("support")).toBe(id);
     await expect.poll(() => other.idOf("support"), soon).toBe(id);
 
-    await updateAssistant(one.desk, here.admin, { id, given: { name: "Help" } });
+    await updateAssistant(one.desk, here.admin, { id, patchOf: () => ({ name: "Help" }) });
     expect([one.idOf("Support"), one.idOf("help")]).toEqual([id, id]);
     // The slug is the first name's.
     const renamed = () => other.known.find(id, here.admin.caller)?.name;
@@ -145,10 +145,9 @@ describe("the assistants in memory", () => {
       [b, "a"],
       [a, "b"],
     ] as const) {
-      const before = { id, given: { name } };
       // The slug keeps the first name, so the names are free only with another slug.
       await here.database.db.execute(sql`update assistants set slug = id where id = ${id}`);
-      await updateAssistant(one.desk, here.admin, before);
+      await updateAssistant(one.desk, here.admin, { id, patchOf: () => ({ name }) });
     }
     isAway = false;
     for (const { catchUp, idOf } of [one, other]) {
