@@ -40,7 +40,8 @@ export const words = z.string().transform((list) =>
     .filter(Boolean),
 );
 
-const HOST_NAME = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])$/;
+/** With `_`, which is no host name of the internet, but one that networks of containers give. */
+const HOST_NAME = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/;
 
 /** Names as in the header `Host`, without the port; case-insensitive. */
 export const hostNames = words
@@ -57,7 +58,7 @@ export const hostNames = words
   );
 
 const ORIGIN =
-  /^(?:\*|https?:\/\/[a-z0-9.-]+(?::\d{1,5})?|https?:\/\/\[[0-9a-f:.]+\](?::\d{1,5})?)$/;
+  /^(?:\*|https?:\/\/[a-z0-9._-]+(?::\d{1,5})?|https?:\/\/\[[0-9a-f:.]+\](?::\d{1,5})?)$/;
 
 /** Origins as in the header `Origin`. */
 export const webOrigins = words.pipe(

@@ -57,8 +57,8 @@ describe("the settings", () => {
   });
 
   it("take host names in any case", () => {
-    const { settings } = loadConfig({ ALLOWED_HOSTS: "Gateway.Example.org, localhost" });
-    expect(settings.ALLOWED_HOSTS).toEqual(["gateway.example.org", "localhost"]);
+    const { settings } = loadConfig({ ALLOWED_HOSTS: "Gateway.Example.org, inference_gateway" });
+    expect(settings.ALLOWED_HOSTS).toEqual(["gateway.example.org", "inference_gateway"]);
   });
 
   it("take an address in brackets for a host name", () => {

@@ -1,7 +1,8 @@
 import { ServiceError } from "../../core/service-error.ts";
 import type { RouteProperties } from "../request/routes/route.ts";
 
-const HOST = /^(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
+/** With `_`, which is no host name of the internet, but one that networks of containers give. */
+const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 /** Encodings and forms in which two readers see two different paths. */
 const AMBIGUOUS_PATH = /%(?:2f|5c|00)|\/\/|\\|\/(?:\.|%2e){1,2}(?:\/|$)/i;
 const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/;

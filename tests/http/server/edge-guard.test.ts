@@ -6,12 +6,15 @@ const MODEL = { ...AREA, encodedSlashes: true };
 const routeAt = (path: string) => (path.startsWith("/v1/models/") ? MODEL : AREA);
 
 describe("the edge guard", () => {
-  it.each(["localhost", "127.0.0.1:8080", "[::1]:8080", "gateway.example.org"])(
-    "lets a well-formed host pass: %s",
-    (host) => {
-      expect(guardEdge(host, "/v1/models", AREA, [])).toBeUndefined();
-    },
-  );
+  it.each([
+    "localhost",
+    "127.0.0.1:8080",
+    "[::1]:8080",
+    "gateway.example.org",
+    "inference_gateway:8080",
+  ])("lets a well-formed host pass: %s", (host) => {
+    expect(guardEdge(host, "/v1/models", AREA, [])).toBeUndefined();
+  });
 
   it.each([
     null,
