@@ -7,6 +7,7 @@ export const dataSettings = {
     .prefault("0")
     .describe("1 opens a port on which BI keys read data with any PostgreSQL client."),
   BIKEY_PG_PROXY_PORT: number
+    .min(0)
     .max(65_535)
     .default(5434)
     .describe("Port for PostgreSQL clients, on HOST; 0 selects a free port."),

@@ -5,12 +5,14 @@ const GIB = 1024 ** 3;
 /** Workflows, their runs, and datasets. */
 export const workflowSettings = {
   PIPELINE_MAX_QUEUED_RUNS: number
+    .min(0)
     .max(1_000_000)
     .default(50)
     .describe(
       "Runs of one workflow that may wait beside the running one; further triggers are discarded.",
     ),
   WORKFLOW_CONCURRENCY: number
+    .min(0)
     .max(1_000)
     .default(16)
     .describe("Workflow runs that a replica works on at once; 0 leaves them to other replicas."),

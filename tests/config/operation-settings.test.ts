@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { loadConfig, SettingsError } from "../../src/config/load-config.ts";
+import { settingsSchema } from "../../src/config/settings.ts";
 import { startRefused } from "../support/servers/start-gateway.ts";
 
 /** What each setting of operations refuses, and the ends of what it takes. */
@@ -70,6 +71,13 @@ describe("a setting of operations", () => {
 
   test.each(cases("right"))("%s=%s is taken", (name, value) => {
     expect(() => loadConfig({ [name]: value })).not.toThrow();
+  });
+
+  test("of any kind that is a number is not negative", () => {
+    const takes = Object.entries(settingsSchema.shape).filter(
+      ([, schema]) => typeof schema.safeParse("-1").data === "number",
+    );
+    expect(takes.map(([name]) => name)).toEqual([]);
   });
 
   test("has the default that is written down for it", () => {
