@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import type { AnyActor } from "../../access/actor.ts";
 import { change } from "../../access/change.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
@@ -43,16 +44,15 @@ const CREATE = {
 export function backupsRoutes(deps: Deps): Router {
   const router = createRouter(deps);
   router.add(CREATE, async (context, caller) => {
-    await change(
-      deps.access,
-      actorOf(context, caller),
-      { action: "backup.create", targetKind: "backup", targetId: null },
-      async () => ({ result: undefined, details: {} }),
-    );
     // A large table is read for longer than connections may be quiet.
     const endSilence = context.env.allowSilence();
     try {
       const backup = await begin(deps);
+      // Before the first byte leaves, and only for a backup that is made.
+      await record(deps, actorOf(context, caller)).catch(async (thrown: unknown) => {
+        await backup.close();
+        throw thrown;
+      });
       const end = () => {
         endSilence();
         void backup.close();
@@ -70,6 +70,12 @@ export function backupsRoutes(deps: Deps): Router {
     }
   });
   return router;
+}
+
+/** Writes the audit entry, if the actor still has the right. */
+function record({ access }: Deps, actor: AnyActor): Promise<void> {
+  const frame = { action: "backup.create", targetKind: "backup", targetId: null } as const;
+  return change(access, actor, frame, async () => ({ result: undefined, details: {} }));
 }
 
 async function begin({ backups }: Deps): Promise<RunningBackup> {
