@@ -2,7 +2,7 @@ import type { DatasetColumn } from "../../../db/tables/datasets.ts";
 import type { JsonObject, JsonValue } from "../../../lib/json/json.ts";
 import { checkValue } from "../check-value.ts";
 import { MAX_COLUMNS, toColumnNames } from "../columns.ts";
-import { TableFault, type TableField } from "./table-job.ts";
+import { type FoundField, TableFault } from "./table-job.ts";
 
 type Type = DatasetColumn["type"];
 /** `large`: a whole number beyond 2^53 as a text. */
@@ -38,7 +38,7 @@ export class ColumnInference {
     }
   }
 
-  fields(): readonly TableField[] {
+  fields(): readonly FoundField[] {
     const names = toColumnNames([...this.#kinds.keys()]);
     return [...this.#kinds].map(([heading, kinds], index) => ({
       heading,

@@ -17,7 +17,12 @@ export interface TableField extends DatasetColumn {
   readonly heading?: string;
 }
 
-/** What the process is asked to do. `infer` yields one `TableField[]`, `read` yields `TableBatch`es. */
+/** A column that a file suggests. */
+export interface FoundField extends TableField {
+  readonly heading: string;
+}
+
+/** What the process is asked to do. `infer` yields one `FoundField[]`, `read` yields `TableBatch`es. */
 export type TableJob =
   | { readonly kind: "infer"; readonly path: string; readonly format: TableFormat }
   | {
