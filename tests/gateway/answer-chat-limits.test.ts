@@ -271,13 +271,13 @@ describe("What a call reserved is settled once, by what its row tells,", () => {
     await expectSettled(2);
   });
 
-  it("as nothing used, when the journal does not take its start", async () => {
+  it("as nothing used and no request, when the journal does not take its start", async () => {
     const error = new ServiceError("storage_unavailable", "no space");
     const journal = { open: () => Promise.reject(error) };
     const reply = await start(saying("hello"), { ...limited, journal });
     await failure(reply.events).toBe(error);
     expect(paths().filter((path) => path.endsWith("/completions"))).toEqual([]);
-    await expectSettled();
+    await expectSettled(0);
   });
 
   it("when the journal does not take its end", async () => {

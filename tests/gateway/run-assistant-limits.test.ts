@@ -70,7 +70,7 @@ describe("The turns of an assistant", () => {
     await expect(events).rejects.toMatchObject({ code: "token_limit_exceeded", status: 429 });
     expect(stage.bodies()).toHaveLength(0);
     expect(await stage.row()).toBeUndefined();
-    expect(await stage.use()).toEqual({ tokens: 0, reserved: 0, requests: 1 });
+    expect(await stage.use()).toEqual({ tokens: 0, reserved: 0, requests: 0 });
   });
 
   it("count as one call in the minute and over the key's life", async () => {
