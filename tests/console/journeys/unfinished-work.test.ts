@@ -1,0 +1,418 @@
+import type { Page, Route } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { callHttp } from "../../support/clients/http-session.ts";
+import { hasChromium } from "../support/chromium.ts";
+import { type ConsolePage, type Look, openConsolePage } from "../support/console-page.ts";
+import { type ConsoleStage, openConsoleStage } from "../support/console-stage.ts";
+
+const ENGINE_PATH = "/v1/chat/completions";
+const PATIENT = { timeout: 60_000 };
+
+/** What becomes of work when something else happens before it has ended. */
+describe.skipIf(!hasChromium)("unfinished work in the console", () => {
+  let stage: ConsoleStage;
+  let shown: ConsolePage;
+  let page: Page;
+
+  beforeAll(async () => {
+    stage = await openConsoleStage();
+  });
+  afterAll(() => stage?.close());
+  afterEach(() => shown?.close());
+
+  const open = async (path: string, look: Look = {}) => {
+    stage.simulator.reset();
+    shown = await openConsolePage(stage, { role: "administrator", ...look });
+    ({ page } = shown);
+    await shown.open(path);
+  };
+  const api = async (method: string, path: string, body?: unknown) => {
+    const token = stage.sessions.administrator;
+    const given = body !== undefined && { body };
+    return (await callHttp(stage.url, { method, path, token, ...given })).body;
+  };
+  /** Holds the calls of a path until they are released; later ones are answered at once. */
+  const hold = async (method: string, path: RegExp) => {
+    const held: Route[] = [];
+    let isReleased = false;
+    await page.route(path, async (route) => {
+      const isMeant = route.request().method() === method && !isReleased;
+      if (isMeant) held.push(route);
+      else await route.fallback();
+    });
+    return {
+      begun: () => expect.poll(() => held.length, PATIENT).toBe(1),
+      async release() {
+        isReleased = true;
+        const answered = page.waitForResponse((response) => path.test(response.url()));
+        await Promise.all(held.map((route) => route.continue()));
+        await (await answered).finished();
+        await shown.settled();
+      },
+    };
+  };
+  const composer = () => page.getByRole("textbox", { name: "Message" });
+  const ask = async (text: string) => {
+    await composer().fill(text);
+    await composer().press("Enter");
+  };
+  const answers = () => page.getByRole("article", { name: /, answer$/ });
+  const chats = () => page.getByRole("navigation", { name: "Chats" });
+  const says = (text: string, more = {}) =>
+    stage.simulator.script({ match: { path: ENGINE_PATH }, text, ...more });
+  const documentOf = (text: string) => ({
+    ...{ version: 1, model: "sim-chat", system: "", parameters: {}, leaf: "m1" },
+    messages: {
+      m1: { parent: null, role: "user", parts: [{ type: "text", text }], at: 1, state: "done" },
+    },
+  });
+  const keep = (text: string) => api("POST", "/api/chats", { document: documentOf(text) });
+  const openId = () => page.url().split("/").at(-1) ?? "";
+
+  it("shows a chat that was begun here when one comes back to it", async () => {
+    await keep("Kept before");
+    await open("chat");
+    says("An answer to come back to.");
+    await ask("Begun here");
+    await page.waitForURL(/\/chat\/chat_/);
+    await answers().getByText("An answer to come back to.").waitFor();
+    await chats().getByRole("link", { name: "Kept before" }).click();
+    await page.getByRole("heading", { name: "Kept before" }).waitFor({ state: "attached" });
+    await chats().getByRole("link", { name: "Begun here" }).click();
+    await answers().getByText("An answer to come back to.").waitFor();
+  });
+
+  it("does not take a person back to a chat that is kept after it was left", async () => {
+    await open("chat");
+    says("Nobody waits for it.");
+    const post = await hold("POST", /\/api\/chats$/);
+    await ask("Left for another page");
+    await post.begun();
+    await page.getByRole("link", { name: "API keys" }).click();
+    await page.getByRole("heading", { level: 1, name: "API keys" }).waitFor();
+    await post.release();
+    expect(page.url()).toMatch(/\/keys$/);
+  });
+
+  it("gives a new chat no address of the one before", async () => {
+    await open("chat");
+    says("Nobody waits for it.");
+    const post = await hold("POST", /\/api\/chats$/);
+    await ask("Left for a new chat");
+    await post.begun();
+    await chats().getByRole("button", { name: "Begin a new chat" }).click();
+    await page.getByText("Ask something.").waitFor();
+    await post.release();
+    await chats().getByRole("link", { name: "Left for a new chat" }).waitFor();
+    expect(page.url()).toMatch(/\/chat$/);
+  });
+
+  it("resolves no conflict while an answer is being written", async () => {
+    const { id, revision } = await keep("In two tabs");
+    await open(`chat/${id}`);
+    const other = { document: documentOf("In the other tab"), if_revision: revision };
+    await api("PUT", `/api/chats/${id}`, other);
+    says("one two three four five six", { stall: { at: 4 } });
+    await ask("From this tab");
+    await answers().getByText("one two").waitFor();
+    const both = page.getByRole("button", { name: "Keep both, as branches" });
+    const drop = page.getByRole("button", { name: "Drop what this tab has" });
+    await both.waitFor();
+    for (const button of [both, drop]) {
+      expect(await button.getAttribute("aria-disabled")).toBe("true");
+    }
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
+    await expect.poll(() => drop.getAttribute("aria-disabled"), PATIENT).toBe(null);
+    await drop.click();
+    await drop.waitFor({ state: "detached" });
+    expect(await answers().count()).toBe(0);
+    says("Goes on.");
+    await ask("Once more");
+    await answers().getByText("Goes on.").waitFor();
+  });
+
+  it("takes numbers with a point as parameters of a chat", async () => {
+    await open("chat");
+    await page.getByRole("button", { name: "Change the parameters" }).click();
+    await page.getByRole("textbox", { name: "Temperature" }).pressSequentially("0.7");
+    await page.getByRole("textbox", { name: "Top p" }).pressSequentially("0.25");
+    const most = page.getByRole("textbox", { name: "Tokens of an answer" });
+    await most.pressSequentially("12");
+    await most.fill("");
+    await page.keyboard.press("Escape");
+    says("Cool.");
+    const asking = page.waitForRequest(/\/chat\/completions$/);
+    await ask("How warm?");
+    const asked = (await asking).postDataJSON();
+    expect(asked).toMatchObject({ temperature: 0.7, top_p: 0.25 });
+    expect(asked).not.toHaveProperty("max_tokens");
+    await answers().getByText("Cool.").waitFor();
+  });
+
+  it("closes the earlier chats on a telephone once one is chosen", async () => {
+    const { id } = await keep("On a telephone");
+    await keep("Beside it");
+    await open(`chat/${id}`, { width: 375 });
+    const dialog = page.getByRole("dialog", { name: "Earlier chats" });
+    for (const name of ["On a telephone", "Beside it"]) {
+      await page.getByRole("button", { name: "Show earlier chats" }).click();
+      await dialog.getByRole("link", { name }).click();
+      await dialog.waitFor({ state: "detached" });
+    }
+    await page.getByRole("heading", { name: "Beside it" }).waitFor({ state: "attached" });
+  });
+
+  it("does not send again by itself what was refused for good", async () => {
+    const { id } = await keep("Too large");
+    await open(`chat/${id}`);
+    let tries = 0;
+    const error = { message: "The chat is too large.", code: "payload_too_large", param: null };
+    await page.route(/\/api\/chats\/chat_/, async (route) => {
+      if (route.request().method() !== "PUT") return route.fallback();
+      tries += 1;
+      await route.fulfill({ status: 413, json: { error } });
+    });
+    says("Answered.");
+    await ask("A long text");
+    await answers().getByText("Answered.").waitFor();
+    // Once with the question and once with its answer.
+    await expect.poll(() => tries, PATIENT).toBe(2);
+    const failed = page.getByText("The chat could not be saved");
+    await failed.waitFor();
+    await page.getByRole("searchbox", { name: "Search chats by title" }).fill("large");
+    await chats().getByRole("link", { name: "Too large" }).waitFor();
+    await shown.settled();
+    expect(tries).toBe(2);
+    expect(await failed.count()).toBe(1);
+  });
+
+  it("keeps a chat that was deleted elsewhere as a new one when asked to", async () => {
+    const { id } = await keep("Deleted elsewhere");
+    await open(`chat/${id}`);
+    await api("DELETE", `/api/chats/${id}`);
+    says("Still here.");
+    await ask("Are you there?");
+    await answers().getByText("Still here.").waitFor();
+    const card = page.getByRole("alert").filter({ hasText: "as a new chat" });
+    await card.getByRole("button", { name: "Retry" }).click();
+    await page.waitForURL((url) => /\/chat\/chat_/.test(url.pathname) && openId() !== id);
+    await card.waitFor({ state: "detached" });
+    await answers().getByText("Still here.").waitFor();
+    const { document } = await api("GET", `/api/chats/${openId()}`);
+    expect(JSON.stringify(document)).toContain("Still here.");
+  });
+
+  it("says when a chat is not pinned and when nobody is logged out", async () => {
+    await keep("To be pinned");
+    await open("chat");
+    const error = { message: "The database does not answer.", code: "overloaded", param: null };
+    await page.route(/\/api\/(chats\/chat_|auth\/logout$)/, (route) =>
+      route.fulfill({ status: 503, json: { error } }),
+    );
+    await chats().getByRole("button", { name: "Actions of To be pinned" }).click();
+    await page.getByRole("menuitem", { name: "Pin the chat" }).click();
+    await page.getByText("The chat is not pinned: The database does not answer.").waitFor();
+    await page.getByRole("button", { name: "admin" }).click();
+    await page.getByRole("menuitem", { name: "Log out" }).click();
+    await page.getByText("You are not logged out: The database does not answer.").waitFor();
+  });
+
+  /** Gives the page a microphone that hears nothing and waits to be permitted. */
+  const openWithMicrophone = async () => {
+    stage.simulator.reset();
+    shown = await openConsolePage(stage, { role: "administrator" });
+    ({ page } = shown);
+    await page.addInitScript(() => {
+      const streams: MediaStream[] = [];
+      const waiting: (() => void)[] = [];
+      const getUserMedia = () =>
+        new Promise<MediaStream>((resolve) => {
+          waiting.push(() => {
+            const { stream } = new AudioContext().createMediaStreamDestination();
+            streams.push(stream);
+            resolve(stream);
+          });
+        });
+      Object.defineProperty(navigator.mediaDevices, "getUserMedia", { value: getUserMedia });
+      const isLive = (stream: MediaStream) =>
+        stream.getTracks().some(({ readyState }) => readyState === "live");
+      Object.assign(window, {
+        permit: () => waiting.splice(0).map((give) => give()).length,
+        liveMicrophones: () => streams.filter(isLive).length,
+      });
+    });
+    await shown.open("chat");
+  };
+  const permit = () => page.evaluate("permit()");
+  const untilLive = (count: number) => page.waitForFunction(`liveMicrophones() === ${count}`);
+  const recordButton = () => page.getByRole("button", { name: "Record a message" });
+  const endButton = () => page.getByRole("button", { name: "End the recording" });
+
+  it("ends a recording with its page, also one that is permitted too late", async () => {
+    await openWithMicrophone();
+    await recordButton().click();
+    await permit();
+    await endButton().waitFor();
+    await untilLive(1);
+    await page.getByRole("link", { name: "API keys" }).click();
+    await untilLive(0);
+    await page.goBack();
+    await recordButton().click();
+    await page.getByRole("link", { name: "API keys" }).click();
+    await page.getByRole("heading", { level: 1, name: "API keys" }).waitFor();
+    expect(await permit()).toBe(1);
+    await untilLive(0);
+  });
+
+  it("begins one recording by a double click, and adds what was said to what is typed", async () => {
+    await openWithMicrophone();
+    await recordButton().dblclick();
+    expect(await permit()).toBe(1);
+    await endButton().waitFor();
+    await composer().fill("Before.");
+    let answer: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route(/\/audio\/transcriptions$/, async (route) => {
+      await held;
+      await route.fulfill({ json: { text: "Said." } });
+    });
+    await endButton().click();
+    await composer().fill("Before. Typed meanwhile.");
+    answer();
+    await recordButton().waitFor();
+    await untilLive(0);
+    expect(await composer().inputValue()).toBe("Before. Typed meanwhile. Said.");
+  });
+
+  it("mends the rows of one file after another", async () => {
+    const columns = [{ name: "number", type: "integer" }];
+    const { id } = await api("POST", "/api/datasets", { name: "numbers", columns });
+    await open(`datasets/${id}`);
+    await page.getByRole("button", { name: "Import rows" }).click();
+    const dialog = page.getByRole("dialog");
+    const send = async (file: string, text: string) => {
+      const mimeType = "text/csv";
+      await page.setInputFiles("input[type=file]", {
+        ...{ name: file, mimeType },
+        buffer: Buffer.from(text),
+      });
+      await dialog.getByText(file).waitFor();
+      await dialog.getByRole("button", { name: "Import rows" }).click();
+      await dialog.getByRole("heading", { name: "1 wrong row" }).waitFor();
+    };
+    const mended = dialog.getByRole("textbox", { name: "Mend the rows" });
+    await send("one.csv", "number\nx\n");
+    await mended.focus();
+    await page.keyboard.press("ControlOrMeta+a");
+    await page.keyboard.type("number 1");
+    expect(await mended.inputValue()).toBe("number 1");
+    await send("two.csv", "number\ny\n");
+    expect(await mended.inputValue()).toBe("number\ny\n");
+  });
+
+  it("keeps what is typed into an assistant while it is being saved", async () => {
+    const { id } = await api("POST", "/v1/assistants", { name: "draft", model: "sim-chat" });
+    await open(`assistants/${id}`);
+    await page.getByLabel("Name", { exact: true }).fill("saved");
+    const save = page.getByRole("button", { name: "Save assistant" });
+    const patch = await hold("POST", /\/v1\/assistants\/asst_/);
+    await save.click();
+    await patch.begun();
+    await page.getByLabel("Description").fill("typed meanwhile");
+    await patch.release();
+    await page.getByText("Assistant saved is changed").waitFor();
+    expect(await page.getByLabel("Description").inputValue()).toBe("typed meanwhile");
+    await save.click();
+    const read = async () => (await api("GET", `/v1/assistants/${id}`)).description;
+    await expect.poll(read, PATIENT).toBe("typed meanwhile");
+  });
+
+  it("keeps what is typed into a store's settings while they are being saved", async () => {
+    const { id } = await api("POST", "/v1/vector_stores", { name: "draft" });
+    await open(`knowledge/${id}?tab=settings`);
+    await page.getByLabel("Name", { exact: true }).fill("saved");
+    const save = page.getByRole("button", { name: "Save settings" });
+    const post = await hold("POST", /\/v1\/vector_stores\/vs_/);
+    await save.click();
+    await post.begun();
+    await page.getByLabel("Description").fill("typed meanwhile");
+    await post.release();
+    await page.getByText(/^Store .* is changed$/).waitFor();
+    expect(await page.getByLabel("Description").inputValue()).toBe("typed meanwhile");
+    await save.click();
+    const read = async () => (await api("GET", `/v1/vector_stores/${id}`)).description;
+    await expect.poll(read, PATIENT).toBe("typed meanwhile");
+  });
+
+  it("keeps what is typed into a workflow while it is being saved", async () => {
+    const steps = [{ id: "rows", kind: "input" }];
+    const { id } = await api("POST", "/api/pipeline/workflows", { name: "draft", steps });
+    await open(`workflows/${id}?step=$settings`);
+    await page.getByLabel("Name", { exact: true }).fill("saved");
+    const save = page.getByRole("button", { name: "Save workflow" });
+    const patch = await hold("PATCH", /\/pipeline\/workflows\//);
+    await save.click();
+    await patch.begun();
+    await page.getByLabel("Description").fill("typed meanwhile");
+    await patch.release();
+    await page.getByText("Workflow saved is saved as version").waitFor();
+    expect(await page.getByLabel("Description").inputValue()).toBe("typed meanwhile");
+    await page.getByText("Not saved", { exact: true }).waitFor();
+    await save.click();
+    const read = async () => (await api("GET", `/api/pipeline/workflows/${id}`)).description;
+    await expect.poll(read, PATIENT).toBe("typed meanwhile");
+  });
+
+  it("keeps what is typed into a workflow while it is being created", async () => {
+    await open("workflows");
+    await page.getByRole("button", { name: "New workflow" }).first().click();
+    await page.getByRole("button", { name: "Begin with nothing" }).click();
+    await page.getByRole("button", { name: "More actions" }).count();
+    await page.getByRole("tab", { name: "JSON" }).click();
+    const editor = page.locator('[data-editor="Definition"] .cm-content');
+    const write = async (text: string) => {
+      await editor.focus();
+      await page.keyboard.press("ControlOrMeta+a");
+      await page.keyboard.insertText(text);
+    };
+    const textOf = (name: string) => `{"name": "${name}", "steps": [{"id": "a", "kind": "input"}]}`;
+    await write(textOf("created"));
+    const post = await hold("POST", /\/pipeline\/workflows$/);
+    await page.getByRole("button", { name: "Save workflow" }).click();
+    await post.begun();
+    await write(textOf("typed meanwhile"));
+    await post.release();
+    await page.getByRole("heading", { level: 1, name: "created" }).waitFor();
+    await page.getByText("Not saved", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Save workflow" }).click();
+    await page.getByRole("heading", { level: 1, name: "typed meanwhile" }).waitFor();
+  });
+
+  it("forgets a conflict of a workflow with the changes that it was about", async () => {
+    const steps = [{ id: "rows", kind: "input" }];
+    const { id } = await api("POST", "/api/pipeline/workflows", { name: "shared", steps });
+    await open(`workflows/${id}?step=rows`);
+    await page.getByLabel("Id").fill("mine");
+    await page.getByRole("button", { name: "Rename step" }).click();
+    await api("PATCH", `/api/pipeline/workflows/${id}`, {
+      steps: [{ id: "theirs", kind: "input" }],
+    });
+    await page.getByRole("button", { name: "Save workflow" }).click();
+    await page.getByText("Somebody changed the workflow meanwhile").waitFor();
+    await shown.settled();
+    await page.getByRole("button", { name: "Discard mine" }).click();
+    await page.getByText("Somebody changed the workflow meanwhile").waitFor({ state: "detached" });
+  });
+
+  it("counts the users of the license anew when one is made", async () => {
+    await open("users");
+    await page.getByText(/^2 active of/).waitFor();
+    await page.getByRole("button", { name: "New user" }).click();
+    await page.getByLabel("Name", { exact: true }).last().fill("grace");
+    await page.getByLabel("First password").fill("a first password of grace");
+    await page.getByRole("button", { name: "Create user" }).click();
+    await page.getByText(/^3 active of/).waitFor();
+  });
+});
