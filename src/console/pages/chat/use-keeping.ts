@@ -28,38 +28,46 @@ export function useKeeping({ opened, isTemporary, list, onKept }: KeepingOptions
   const wish = useRef({ isTemporary, list, onKept, keep: keep.mutateAsync });
   wish.current = { isTemporary, list, onKept, keep: keep.mutateAsync };
 
+  const send = useCallback(async (document: ChatDocument) => {
+    const { list, keep } = wish.current;
+    const replaces = (list?.next_replaced ?? []).map(({ id }) => id);
+    // The server keeps more kinds of parts than this release knows.
+    const body = document as unknown as StoredDocument;
+    try {
+      return await keep({ document: body, kept: kept.current, replaces });
+    } catch (thrown) {
+      const failed = keepingAfter(thrown);
+      isGone.current = failed.state === "gone";
+      setKeeping(failed);
+      return undefined;
+    }
+  }, []);
+  const saveNow = useCallback(
+    async (document: ChatDocument) => {
+      // Somebody has deleted it: nobody but a person brings it back.
+      if (isGone.current) return;
+      const isNew = kept.current === undefined;
+      if (isNew && hasNoPlace(wish.current)) {
+        setKeeping({ state: "temporary" });
+        return;
+      }
+      setKeeping({ state: "saving" });
+      const after = await send(document);
+      if (after === undefined) return;
+      kept.current = { id: after.id, revision: after.revision };
+      // Whoever has left the chat meanwhile is not taken back to it.
+      if (isLeft.current) return;
+      setKeptId(after.id);
+      setKeeping({ state: "kept" });
+      if (isNew) wish.current.onKept(after.id);
+    },
+    [isLeft, send],
+  );
   const save = useCallback(
     (document: ChatDocument) => {
-      saving.current = saving.current.then(async () => {
-        const { list, keep, onKept } = wish.current;
-        // Somebody has deleted it: nobody but a person brings it back.
-        if (isGone.current) return;
-        const before = kept.current;
-        if (before === undefined && hasNoPlace(wish.current)) {
-          setKeeping({ state: "temporary" });
-          return;
-        }
-        setKeeping({ state: "saving" });
-        const replaces = (list?.next_replaced ?? []).map(({ id }) => id);
-        // The server keeps more kinds of parts than this release knows.
-        const body = document as unknown as StoredDocument;
-        const after = await keep({ document: body, kept: before, replaces }).catch(
-          (thrown: unknown) => {
-            const now = keepingAfter(thrown);
-            isGone.current = now.state === "gone";
-            setKeeping(now);
-          },
-        );
-        if (after === undefined) return;
-        kept.current = { id: after.id, revision: after.revision };
-        // Whoever has left the chat meanwhile is not taken back to it.
-        if (isLeft.current) return;
-        setKeptId(after.id);
-        setKeeping({ state: "kept" });
-        if (before === undefined) onKept(after.id);
-      });
+      saving.current = saving.current.then(() => saveNow(document));
     },
-    [isLeft],
+    [saveNow],
   );
   /** Saves over what another tab has saved, by the revision it has now. */
   const keepThis = (document: ChatDocument, revision: number) => {
