@@ -8,11 +8,12 @@ import { query, runAside, sync } from "../protocol/frontend-messages.ts";
 import type { Message } from "../protocol/message-reader.ts";
 import { hasError, readStatus } from "./answers.ts";
 import { passMessage } from "./pass-message.ts";
+import type { Runner } from "./runner.ts";
 import type { SessionHost } from "./session-host.ts";
 import { SessionInput } from "./session-input.ts";
 import type { SessionMemory } from "./session-memory.ts";
 import { cancelled, StatementLimit } from "./statement-limit.ts";
-import { type Runner, runPortal, runText } from "./statement-run.ts";
+import { runPortal, runText } from "./statement-run.ts";
 import { type Turn, TurnRefusal } from "./turn-queue.ts";
 
 /** A client that holds the turn and neither sends nor takes anything for so long loses its session. */

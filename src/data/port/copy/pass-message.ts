@@ -2,9 +2,10 @@ import { FieldReader, message } from "../protocol/fields.ts";
 import { parse, readParse } from "../protocol/frontend-messages.ts";
 import { hasError } from "./answers.ts";
 import { recall, recallFor } from "./recall-statements.ts";
+import type { Runner } from "./runner.ts";
 import type { SessionMemory } from "./session-memory.ts";
 import { adaptToCopy, refuseOnCopy } from "./split-query.ts";
-import { fail, type Runner } from "./statement-run.ts";
+import { fail } from "./statement-run.ts";
 
 /**
  * Runs a Parse, Bind, Describe or Close, after the statements that it names: the database may have forgotten them since

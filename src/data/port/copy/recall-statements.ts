@@ -1,8 +1,8 @@
 import { quoteName } from "../../copy/quote-sql.ts";
 import { parse, sync } from "../protocol/frontend-messages.ts";
 import { errorOf, hasError } from "./answers.ts";
+import type { Runner } from "./runner.ts";
 import { parseText } from "./split-query.ts";
-import type { Runner } from "./statement-run.ts";
 
 const NAMES_TEXT = /\b(deallocate|execute|prepare|pg_prepared_statements?)\b/i;
 const LISTS_TEXT = /\bpg_prepared_statements?\b/i;

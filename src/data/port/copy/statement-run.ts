@@ -3,32 +3,13 @@ import { int16, message, text } from "../protocol/fields.ts";
 import { bind, describePortal, execute, parse } from "../protocol/frontend-messages.ts";
 import { hasError, moveErrors, readPortalAnswer, readTag, without } from "./answers.ts";
 import { recallFor } from "./recall-statements.ts";
-import type { SessionMemory } from "./session-memory.ts";
+import type { Runner } from "./runner.ts";
 import { adaptToCopy, refuseOnCopy, splitQuery } from "./split-query.ts";
 
 /** Rows of a portal's first go; the next ones bring about `GO_BYTES`. */
 const FIRST_ROWS = 50;
 const GO_BYTES = 256 * 1024;
 const GO_ROWS_MAX = 10_000;
-
-/** The session, for the statements that it runs. */
-export interface Runner {
-  readonly memory: SessionMemory;
-  /** Runs messages. Rejects when the session is over. */
-  readonly execute: (messages: Buffer) => Promise<Buffer>;
-  /** No transaction is in progress, not even one that lasts until Sync: a failure ends nothing of the client. */
-  readonly isIdle: boolean;
-  /** Gives bytes to the client, and resolves once it takes more. */
-  readonly emit: (bytes: Buffer) => Promise<void>;
-  /** Why the statement must end now: cancelled or over its time. */
-  readonly reasonToStop: () => ServerError | undefined;
-  /** The statement has ended, so the next one has its own time. */
-  readonly finished: () => void;
-  /** Sets the role and the time of the rows again, whatever becomes of the transaction. */
-  readonly becomeReader: () => Promise<void>;
-  /** Sets the time of the rows again, as a part of the transaction. */
-  readonly tellTime: () => Promise<void>;
-}
 
 /** Runs a text of one or several statements as one transaction. False after an error. */
 export async function runText(runner: Runner, sql: string): Promise<boolean> {

@@ -1,0 +1,21 @@
+import type { ServerError } from "../protocol/backend-messages.ts";
+import type { SessionMemory } from "./session-memory.ts";
+
+/** The session, for the statements that it runs. */
+export interface Runner {
+  readonly memory: SessionMemory;
+  /** Runs messages. Rejects when the session is over. */
+  readonly execute: (messages: Buffer) => Promise<Buffer>;
+  /** No transaction is in progress, not even one that lasts until Sync: a failure ends nothing of the client. */
+  readonly isIdle: boolean;
+  /** Gives bytes to the client, and resolves once it takes more. */
+  readonly emit: (bytes: Buffer) => Promise<void>;
+  /** Why the statement must end now: cancelled or over its time. */
+  readonly reasonToStop: () => ServerError | undefined;
+  /** The statement has ended, so the next one has its own time. */
+  readonly finished: () => void;
+  /** Sets the role and the time of the rows again, whatever becomes of the transaction. */
+  readonly becomeReader: () => Promise<void>;
+  /** Sets the time of the rows again, as a part of the transaction. */
+  readonly tellTime: () => Promise<void>;
+}
