@@ -244,7 +244,11 @@ describe.skipIf(!hasChromium)("unfinished work in the console", () => {
     await shown.open("chat");
   };
   const permit = () => page.evaluate("permit()");
-  const untilLive = (count: number) => page.waitForFunction(`liveMicrophones() === ${count}`);
+  const untilLive = (count: number) =>
+    page.waitForFunction(
+      (wanted) => (Reflect.get(window, "liveMicrophones") as () => number)() === wanted,
+      count,
+    );
   const recordButton = () => page.getByRole("button", { name: "Record a message" });
   const endButton = () => page.getByRole("button", { name: "End the recording" });
 
