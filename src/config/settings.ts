@@ -72,7 +72,7 @@ export const settingsSchema = z.object({
     .max(256, "must have at most 256 characters")
     .optional()
     .describe(
-      "Password of the user admin, set at the first start; unset generates one and prints it once.",
+      "Password of the user admin, set at the first start; unset generates one and shows it once.",
     ),
   SESSION_LIFETIME_HOURS: positive
     .max(8_760)
