@@ -371,7 +371,7 @@ describe("A loop that would exceed the limit of its key", () => {
 });
 
 describe("A call that ends before its first round", () => {
-  it("gives its reservation back and has no row", async () => {
+  it("gives its reservation back, has no row and counts towards no limit", async () => {
     const call = await openCall(saying("first"));
     const failing: ChatEvents = (async function* () {
       if (call.meter.isOpen) yield [];
@@ -379,7 +379,7 @@ describe("A call that ends before its first round", () => {
     })();
     const events = meterRounds(call.meter, Promise.resolve(failing));
     expect(ends(await collect(events))).toHaveLength(1);
-    expect(await use()).toEqual({ tokens: 0, reserved: 0, requests: 1 });
+    expect(await use()).toEqual({ tokens: 0, reserved: 0, requests: 0 });
   });
 });
 
