@@ -77,7 +77,7 @@ export function responseCases(opened: () => EngineGateway): void {
       expect(text).not.toContain("[DONE]");
     });
 
-    it("gives instructions and developer messages to the model as system messages, in order", async () => {
+    it("gives instructions and developer messages to the model as one system message, in order", async () => {
       await ask({
         instructions: "Be brief.",
         input: [
@@ -87,8 +87,7 @@ export function responseCases(opened: () => EngineGateway): void {
       });
       const { messages } = world.askedOnce() as unknown as Asked;
       expect(messages).toMatchObject([
-        { role: "system", content: "Be brief." },
-        { role: "system", content: "Be kind." },
+        { role: "system", content: "Be brief.\n\nBe kind." },
         { role: "user", content: "Say: hi" },
       ]);
     });
