@@ -1,12 +1,9 @@
-import { closeSync, fdatasync } from "node:fs";
-import { promisify } from "node:util";
+import fs from "node:fs";
 import type { Settings } from "../../config/settings.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Log } from "../../lib/log.ts";
 
 const GROUP_INTERVAL_MS = 5;
-
-const syncFile = promisify(fdatasync);
 
 interface Waiter {
   readonly resolve: () => void;
@@ -70,7 +67,7 @@ export class GroupSync {
     this.#retired = [];
     this.#waiters = [];
     await this.#syncWritten(waiters);
-    for (const file of retired) closeSync(file);
+    for (const file of retired) fs.closeSync(file);
     this.#isRunning = false;
     if (this.#waiters.length > 0) setImmediate(() => void this.#run());
     else if (this.#retired.length > 0 || this.#isDue()) this.#runLater();
@@ -100,5 +97,11 @@ function notSynced(cause: unknown): ServiceError {
   return new ServiceError("storage_unavailable", "The gateway cannot record this call now.", {
     retryAfterSeconds: 1,
     cause,
+  });
+}
+
+function syncFile(file: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    fs.fdatasync(file, (fault) => (fault === null ? resolve() : reject(fault)));
   });
 }

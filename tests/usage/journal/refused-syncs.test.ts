@@ -1,4 +1,4 @@
-import type { NoParamCallback } from "node:fs";
+import fs, { type NoParamCallback } from "node:fs";
 import { sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Database } from "../../../src/db/database.ts";
@@ -13,17 +13,15 @@ import {
   usageStart,
 } from "../../support/stages/usage/usage-journal.ts";
 
-const disk = vi.hoisted(() => ({ refuses: false }));
-vi.mock("node:fs", async (load) => {
-  const original = await load<typeof import("node:fs")>();
-  return {
-    ...original,
-    fdatasync(file: number, done: NoParamCallback) {
-      if (disk.refuses) done(Object.assign(new Error("i/o error"), { code: "EIO" }));
-      else original.fdatasync(file, done);
-    },
-  };
-});
+const syncs = fs.fdatasync;
+const disk = {
+  set refuses(refuses: boolean) {
+    vi.spyOn(fs, "fdatasync").mockImplementation((file: number, done: NoParamCallback) => {
+      if (refuses) done(Object.assign(new Error("i/o error"), { code: "EIO" }));
+      else syncs(file, done);
+    });
+  },
+};
 
 const UNAVAILABLE = { code: "storage_unavailable", status: 503, retryAfterSeconds: 1 };
 
@@ -41,7 +39,7 @@ beforeEach(() => {
   ({ root, remove } = journalRoot());
 });
 afterEach(async () => {
-  disk.refuses = false;
+  vi.restoreAllMocks();
   await journal.drain(5_000);
   await database.db.execute(sql`truncate usage_records, journal_checkpoints`);
   remove();
