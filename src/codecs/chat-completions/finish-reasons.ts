@@ -32,3 +32,8 @@ export function writeFinishReason(reason: FinishReason): string {
 export function readFinishReason(word: string): FinishReason | "failure" {
   return FAILURES.has(word) ? "failure" : (READ_WORDS.get(word) ?? "stop");
 }
+
+/** True when a limit ended the answer: a call may be without the arguments that the model meant. */
+export function isCut(reason: FinishReason): boolean {
+  return reason === "length" || reason === "context-full";
+}

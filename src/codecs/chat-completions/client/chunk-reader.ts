@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 import { EventWriter } from "../../shared/event-writer.ts";
 import { readChunkError, toEngineError } from "../../shared/openai-errors.ts";
 import { joinExtras, pickExtras, readExtras } from "../extras.ts";
-import { readFinishReason } from "../finish-reasons.ts";
+import { isCut, readFinishReason } from "../finish-reasons.ts";
 import { DeltaReader } from "./delta-reader.ts";
 import { readUsage } from "./read-usage.ts";
 import {
@@ -142,10 +142,6 @@ export function garbage(cause?: unknown): ServiceError {
   return new ServiceError("upstream_error", "The engine sent something that is not an answer.", {
     cause,
   });
-}
-
-function isCut(reason: FinishReason): boolean {
-  return reason === "length" || reason === "context-full";
 }
 
 function readUsageOfGroq(groq: unknown): Usage | undefined {

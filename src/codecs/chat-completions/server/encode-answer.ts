@@ -4,12 +4,12 @@ import type {
   AnswerToolCall,
   ChatAnswer,
 } from "../../../core/chat/chat-answer.ts";
-import type { FinishReason, Usage } from "../../../core/chat/chat-event.ts";
+import type { Usage } from "../../../core/chat/chat-event.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 import type { AnswerContext } from "../../codec.ts";
 import { encodeExtension } from "../../shared/answer-extension.ts";
 import { joinExtras, withWholeLogprobs } from "../extras.ts";
-import { writeFinishReason } from "../finish-reasons.ts";
+import { isCut, writeFinishReason } from "../finish-reasons.ts";
 import type { ChatForm } from "./chat-form.ts";
 
 /** Returns the body of a non-streaming answer. */
@@ -73,11 +73,6 @@ function encodeCall(
   // Clients parse it, and an empty string is not valid JSON.
   const whole = text === "" && !isCutOff ? "{}" : text;
   return { id: callId, type: "function", function: { name, arguments: whole } };
-}
-
-/** True when a limit ended the answer: a call may be without the arguments that the model meant. */
-export function isCut(reason: FinishReason): boolean {
-  return reason === "length" || reason === "context-full";
 }
 
 function tokenExtras(blocks: readonly AnswerBlock[]): readonly JsonObject[] {

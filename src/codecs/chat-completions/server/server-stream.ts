@@ -5,9 +5,9 @@ import type { AnswerContext, StreamEncoder } from "../../codec.ts";
 import { encodeExtension, encodeToolRun } from "../../shared/answer-extension.ts";
 import { encodeError } from "../../shared/openai-error-body.ts";
 import { withWholeLogprobs } from "../extras.ts";
-import { writeFinishReason } from "../finish-reasons.ts";
+import { isCut, writeFinishReason } from "../finish-reasons.ts";
 import type { ChatForm } from "./chat-form.ts";
-import { encodeUsage, isCut } from "./encode-answer.ts";
+import { encodeUsage } from "./encode-answer.ts";
 
 const DONE = "data: [DONE]\n\n";
 
