@@ -1,8 +1,8 @@
-import { ServiceError } from "../../core/service-error.ts";
 import type { Database } from "../../db/database.ts";
 import type { Log } from "../../lib/log.ts";
 import { within } from "../../lib/time/within.ts";
 import type { Quarantine } from "./quarantine.ts";
+import { storageUnavailable } from "./storage-unavailable.ts";
 import { storeRecords } from "./store-records.ts";
 
 const BATCH_RECORDS = 500;
@@ -122,11 +122,4 @@ export class DirectInserts {
     const checkpoint = { journal, segment: 0, byteOffset: 0 };
     return database.askOwn((db) => storeRecords({ db, quarantine }, records, checkpoint));
   }
-}
-
-function storageUnavailable(cause: unknown): ServiceError {
-  return new ServiceError("storage_unavailable", "The gateway cannot record this call now.", {
-    retryAfterSeconds: 1,
-    cause,
-  });
 }

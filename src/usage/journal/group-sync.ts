@@ -1,7 +1,7 @@
 import fs from "node:fs";
 import type { Settings } from "../../config/settings.ts";
-import { ServiceError } from "../../core/service-error.ts";
 import type { Log } from "../../lib/log.ts";
+import { storageUnavailable } from "./storage-unavailable.ts";
 
 const GROUP_INTERVAL_MS = 5;
 
@@ -84,20 +84,13 @@ export class GroupSync {
       if (!this.#isFailing)
         this.#log.error({ err: thrown }, "the usage journal could not be synced to disk");
       this.#isFailing = true;
-      for (const waiter of waiters) waiter.reject(notSynced(thrown));
+      for (const waiter of waiters) waiter.reject(storageUnavailable(thrown));
     }
   }
 
   #isDue(): boolean {
     return this.#mode === "group" && this.#written.size > 0;
   }
-}
-
-function notSynced(cause: unknown): ServiceError {
-  return new ServiceError("storage_unavailable", "The gateway cannot record this call now.", {
-    retryAfterSeconds: 1,
-    cause,
-  });
 }
 
 function syncFile(file: number): Promise<void> {
