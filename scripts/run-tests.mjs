@@ -3,7 +3,7 @@
 // A machine that is slow or busy makes a test fail now and then. A file that fails alone, too, has a fault; both runs
 // are printed whole, so that a race is seen although it stops nobody. An error that no test has caught is always a
 // failure: files share processes, so that nobody knows whose it was.
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
@@ -17,11 +17,21 @@ const [command, wanted] = colon < 0 ? [given, []] : [given.slice(0, colon), give
 const folder = mkdtempSync(join(tmpdir(), "failed-files-"));
 const list = join(folder, "list");
 
-function run(paths, more = []) {
+let child;
+// A limit of time outside ends the tests, not this program alone.
+process.once("SIGTERM", () => {
+  child?.kill("SIGTERM");
+  process.exit(1);
+});
+
+async function run(paths, more = []) {
   const env = { ...process.env, FAILED_FILES: list };
   const [program, ...args] = [...command, ...more, ...paths];
-  const { status } = spawnSync(program, args, { env, stdio: ["ignore", "inherit", "inherit"] });
-  return status ?? 1;
+  child = spawn(program, args, { env, stdio: ["ignore", "inherit", "inherit"] });
+  return await new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", (status) => resolve(status ?? 1));
+  });
 }
 
 function failedFiles() {
@@ -32,12 +42,12 @@ function failedFiles() {
   }
 }
 
-let code = run(wanted);
+let code = await run(wanted);
 const files = failedFiles();
 if (code !== 0 && files.length > 0 && files.length <= FILES_MAX && !files.includes("?")) {
   const paths = files.map((file) => relative(process.cwd(), file));
   console.log(`\nOnce more, one after another: ${paths.join(" ")}\n`);
-  code = run(paths, ["--no-file-parallelism"]);
+  code = await run(paths, ["--no-file-parallelism"]);
 }
 rmSync(folder, { recursive: true, force: true });
 process.exitCode = code;

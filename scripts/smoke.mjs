@@ -1,6 +1,6 @@
 // Runs the steps of a new user in a fresh clone and a clean environment: `dev`, one streamed answer, stop, `start`,
 // `test`.
-// usage: node scripts/smoke.mjs node|bun|container [--test]     `--test` also runs the whole test suite there
+// usage: node scripts/smoke.mjs node|bun|container [--test]     `--test` also runs the tests there, but the browser's
 // `node` simulates a machine without Bun, `bun` one without Node; `container` runs the Dockerfile without an engine.
 import { execFileSync } from "node:child_process";
 import {
@@ -67,7 +67,8 @@ async function checkCommands(runtime, clone) {
   if (!process.argv.includes("--test")) return;
   const command = runtime === "node" ? ["npm", "test", "--"] : ["bun", "run", "test"];
   // The run reports a test that needs a retry; this must not block a change.
-  const test = [runtime, "scripts/run-tests.mjs", ...command, "--retry=1"];
+  const projects = ["--project", "pure", "--project", "system"];
+  const test = [runtime, "scripts/run-tests.mjs", ...command, "--retry=1", ...projects];
   const output = await runCommand(test, machine, TEST_MS);
   if (!output.includes(told)) throw new Error(`${test.join(" ")} did not run on ${told}`);
 }
