@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Database } from "../../../src/db/database.ts";
 import { DAY_MS } from "../../../src/db/days/day-table.ts";
 import {
@@ -19,8 +19,8 @@ import {
   openTestDatabase,
 } from "../../support/servers/databases/test-database.ts";
 
-const TODAY = Date.UTC(2026, 10, 23);
-const NOON = TODAY + DAY_MS / 2;
+/** Each test has days of its own, so long after the last one's that nothing of these is kept: a database costs seconds. */
+const DAYS_APART = 1_000;
 const SETTINGS = { WORKFLOW_ROWS_RETENTION_DAYS: 7, WORKFLOW_RUN_RETENTION_DAYS: 90 };
 const TABLES = ["workflow_runs", "workflow_steps", "workflow_rows", "workflow_facts"];
 
@@ -29,14 +29,22 @@ describe.each([
   ["the embedded database", openEmbeddedInMemory],
 ] as const)("days of workflow runs on %s", (_, open) => {
   let database: Database;
+  let noon = Date.UTC(2026, 10, 23, 12);
   let now: number;
   let upkeep: () => Promise<void>;
-  beforeEach(async () => {
+  beforeAll(async () => {
     database = await open();
-    now = NOON;
+  });
+  beforeEach(() => {
+    noon += DAYS_APART * DAY_MS;
+    now = noon;
     upkeep = newUpkeep();
   });
-  afterEach(() => database.close());
+  afterAll(() => database.close());
+
+  /** The name of its partition. */
+  const partition = (table: string, days: number) =>
+    `${table}_${utcDay(noon + days * DAY_MS).replaceAll("-", "")}`;
 
   /** As in another process, which has not looked yet. */
   function newUpkeep(): () => Promise<void> {
@@ -81,60 +89,62 @@ describe.each([
 
   test("today and the next two days have partitions of all four tables", async () => {
     await upkeep();
-    const days = ["20261123", "20261124", "20261125", "other"];
     expect(await partitions()).toEqual(
-      TABLES.flatMap((table) => days.map((day) => `${table}_${day}`)).sort(),
+      TABLES.flatMap((table) => [
+        ...[0, 1, 2].map((days) => partition(table, days)),
+        `${table}_other`,
+      ]).sort(),
     );
   });
 
   test("rows that came before their partition are moved into it", async () => {
-    await addRun(NOON, "run_1");
+    await addRun(noon, "run_1");
     await upkeep();
     const [found] = await database.db.execute<{ name: string }>(
       sql`select tableoid::regclass::text as name from workflow_rows`,
     );
-    expect(found?.name).toBe("workflow_rows_20261123");
+    expect(found?.name).toBe(partition("workflow_rows", 0));
   });
 
   test("rows go after 7 days, runs and steps after 90, each day as a whole", async () => {
     await upkeep();
-    await addRun(NOON, "run_1");
-    now = NOON + 7 * DAY_MS;
+    await addRun(noon, "run_1");
+    now = noon + 7 * DAY_MS;
     await upkeep();
     expect(await counts()).toEqual([1, 1, 1]);
-    now = NOON + 8 * DAY_MS;
+    now = noon + 8 * DAY_MS;
     await upkeep();
     expect(await counts()).toEqual([1, 1, 0]);
-    expect(await partitions()).not.toContain("workflow_rows_20261123");
+    expect(await partitions()).not.toContain(partition("workflow_rows", 0));
     const told = (day: string, endedAt: Date | null) => {
       const retention = { settings: SETTINGS, clock: { now: () => now } };
       return withRowState({ day, endedAt, rowsDropped: false }, retention).rowsDropped;
     };
-    expect(told("2026-11-24", new Date(now))).toBe(false);
-    expect(told("2026-11-23", new Date(now))).toBe(true);
+    expect(told(utcDay(noon + DAY_MS), new Date(now))).toBe(false);
+    expect(told(utcDay(noon), new Date(now))).toBe(true);
     // A day with a run that has not ended keeps its rows.
-    expect(told("2026-11-23", null)).toBe(false);
-    now = NOON + 91 * DAY_MS;
+    expect(told(utcDay(noon), null)).toBe(false);
+    now = noon + 91 * DAY_MS;
     await upkeep();
     expect(await counts()).toEqual([0, 0, 0]);
   });
 
   test("a day with a queued or running run keeps all it has, and loses it when the run has ended", async () => {
     await upkeep();
-    await addRun(NOON, "run_1");
-    await addRun(NOON - 3 * DAY_MS, "run_0");
+    await addRun(noon, "run_1");
+    await addRun(noon - 3 * DAY_MS, "run_0");
     const { db } = database;
     await db.insert(workflows).values({ id: "wf_1", name: "w", definition: {} });
     for (const [runId, at] of [
-      ["run_1", NOON],
-      ["run_0", NOON - 3 * DAY_MS],
+      ["run_1", noon],
+      ["run_0", noon - 3 * DAY_MS],
     ] as const) {
       await db.insert(activeRuns).values({
         ...{ runId, day: utcDay(at), workflowId: "wf_1", triggerKey: "manual", timeoutSeconds: 1 },
         ...{ status: "queued", number: runId === "run_1" ? 1 : 2, queuedAt: new Date(at) },
       });
     }
-    now = NOON + 100 * DAY_MS;
+    now = noon + 100 * DAY_MS;
     await upkeep();
     expect(await counts()).toEqual([2, 2, 2]);
     await db.delete(activeRuns);
@@ -145,25 +155,26 @@ describe.each([
   test("facts go after two days", async () => {
     await upkeep();
     const { db } = database;
-    const at = new Date(NOON);
+    const at = new Date(noon);
     const fact = { workflowId: "wf_1", triggerKey: "webhook", fact: "key", createdAt: at };
-    await db.insert(workflowFacts).values({ ...fact, day: utcDay(NOON) });
+    await db.insert(workflowFacts).values({ ...fact, day: utcDay(noon) });
     const left = () => db.$count(workflowFacts);
-    now = NOON + DAY_MS;
+    now = noon + DAY_MS;
     await upkeep();
     expect(await left()).toBe(1);
-    now = NOON + 3 * DAY_MS;
+    now = noon + 3 * DAY_MS;
     await upkeep();
     expect(await left()).toBe(0);
   });
 
   test("between two looks nothing is asked of the database", async () => {
     await upkeep();
-    await database.db.execute(sql`drop table workflow_rows_20261125`);
+    const last = partition("workflow_rows", 2);
+    await database.db.execute(sql`drop table ${sql.identifier(last)}`);
     await upkeep();
-    expect(await partitions()).not.toContain("workflow_rows_20261125");
+    expect(await partitions()).not.toContain(last);
     now += DAY_MS;
     await upkeep();
-    expect(await partitions()).toContain("workflow_rows_20261125");
+    expect(await partitions()).toContain(last);
   });
 });
