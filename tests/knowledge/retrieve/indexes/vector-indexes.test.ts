@@ -66,12 +66,29 @@ afterAll(async () => {
   await database.close();
 });
 
+/** All vectors by question, nearest first: compared once, for every filter asks the same questions. */
+const ranked = new Map<Float32Array, readonly RankedVector[]>();
+
+interface RankedVector {
+  readonly text: string;
+  readonly file: number;
+  readonly product: number;
+}
+
+function rank(question: Float32Array): readonly RankedVector[] {
+  const known = ranked.get(question);
+  if (known !== undefined) return known;
+  const all = vectors
+    .map(({ text, file, vector }) => ({ text, file, product: innerProduct(question, vector) }))
+    .sort((one, other) => other.product - one.product);
+  ranked.set(question, all);
+  return all;
+}
+
 /** What a comparison with all vectors gives. */
 function nearestEight(question: Float32Array, filter: AttributeFilter | undefined) {
-  return vectors
+  return rank(question)
     .filter(({ file }) => passesFilter({ file }, filter))
-    .map(({ text, vector }) => ({ text, product: innerProduct(question, vector) }))
-    .sort((one, other) => other.product - one.product)
     .slice(0, 8);
 }
 
