@@ -2,16 +2,19 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import type { Db } from "../../../src/db/context.ts";
 import { thisProcess } from "../../../src/lib/process-lock/process-identity.ts";
+import { placeMigratedDatabase } from "../../support/servers/databases/prepared-database.ts";
 import {
   backUp,
   createBackupStage,
   type Environment,
   leaveJournal,
   makeInstallation,
-  readTables,
+  makeInstallationWith,
+  quickKind,
+  readTablesOf,
   restore,
   type StoreKind,
   storeKinds,
@@ -77,98 +80,99 @@ function journalOf({ DATA_DIR = "" }: Environment): readonly string[] {
   return readdirSync(join(DATA_DIR, "journal"), { recursive: true, encoding: "utf8" }).sort();
 }
 
-/** An installation that is backed up and not changed afterwards. */
+/** An installation with everything, which is backed up and not changed afterwards. */
 interface Source {
   readonly place: Environment;
   readonly file: string;
+  readonly tables: Awaited<ReturnType<typeof readTablesOf>>;
+  readonly partitions: Awaited<ReturnType<typeof partitionSizes>>;
 }
 
-let plain: Promise<Source> | undefined;
+const sources = new Map<StoreKind, Promise<Source>>();
 
-/** One in the embedded database, as a first start makes it. */
-function plainSource(): Promise<Source> {
-  plain ??= (async () => {
-    const place = await stage.newPlace("embedded");
-    await makeInstallation(place);
-    return { place, file: await backUp(place, stage.newFile()) };
-  })();
-  return plain;
+function sourceOf(kind: StoreKind): Promise<Source> {
+  const known = sources.get(kind) ?? makeSource(kind);
+  sources.set(kind, known);
+  return known;
 }
 
-/** One with everything. */
-async function makeFullSource(from: StoreKind): Promise<Source> {
-  const place = await stage.newPlace(from);
-  await makeInstallation(place, 5_000);
-  await withDatabase(place, fill);
+async function makeSource(kind: StoreKind): Promise<Source> {
+  const place = await stage.newPlace(kind);
+  const content = await makeInstallationWith(place, 5_000, async ({ db }) => {
+    await fill(db);
+    return { tables: await readTablesOf(db), partitions: await partitionSizes(db) };
+  });
   leaveJournal(place);
   leaveJournal(place, LONG_JOURNAL);
   const folder = place["DATA_DIR"] ?? "";
   writeFileSync(join(folder, "license.lic"), "a license");
   writeFileSync(join(folder, "seen-time"), "a time");
-  return { place, file: await backUp(place, stage.newFile()) };
+  return { place, file: await backUp(place, stage.newFile()), ...content };
+}
+
+/** That references, sequences and the audit log's guard are as strict as they were. */
+async function expectStrict(db: Db): Promise<void> {
+  const added = await db.execute<{ id: string }>(
+    sql`insert into audit_log (via, action, target_kind) values ('service', 'a', 'b') returning id`,
+  );
+  // Three rows, and the number that was given and never used.
+  expect(Number(added[0]?.id)).toBe(5);
+  await expect(db.execute(sql`delete from audit_log`)).rejects.toThrow();
+  await expect(
+    db.execute(
+      sql`insert into sessions (id, token_hash, user_id, expires_at) values ('s', 't2', 'nobody', now())`,
+    ),
+  ).rejects.toThrow();
+  await db.execute(sql`delete from users`);
+  expect(await db.execute(sql`select from api_keys`)).toHaveLength(0);
+}
+
+/** That a folder that was never used stays so when it is to be backed up. */
+async function expectNoBackup(unused: Environment): Promise<void> {
+  await expect(backUp(unused, stage.newFile())).rejects.toThrow(
+    /nothing to back up: no database is in .*Give this command the DATA_DIR/,
+  );
+  expect(existsSync(unused["DATA_DIR"] ?? "")).toBe(false);
 }
 
 describe.each(storeKinds)("a backup of the %s database", (from) => {
-  let source: Environment;
-  let file: string;
-  let tables: Awaited<ReturnType<typeof readTables>>;
-  let partitions: Awaited<ReturnType<typeof partitionSizes>>;
+  test.each(storeKinds)(
+    "brings everything back into the %s one, as strict as it was",
+    async (to) => {
+      const { place: source, file, tables, partitions } = await sourceOf(from);
+      const folder = source["DATA_DIR"] ?? "";
+      const target = await stage.newPlace(to);
+      if (to === "embedded") await expectNoBackup(target);
+      await restore(target, file);
+      await withDatabase(target, async (db) => {
+        expect(await readTablesOf(db)).toEqual(tables);
+        const sizes = await partitionSizes(db);
+        expect(sizes).toEqual(partitions);
+        expect(sizes).toContainEqual({ partition: "usage_records_20261102", rows: 1_440 });
+        await expectStrict(db);
+      });
 
-  beforeAll(async () => {
-    ({ place: source, file } = await makeFullSource(from));
-    tables = await readTables(source);
-    partitions = await withDatabase(source, partitionSizes);
-  });
-
-  test.each(storeKinds)("brings everything back into the %s one", async (to) => {
-    const folder = source["DATA_DIR"] ?? "";
-    const target = await stage.newPlace(to);
-    await restore(target, file);
-    expect(await readTables(target)).toEqual(tables);
-    const sizes = await withDatabase(target, partitionSizes);
-    expect(sizes).toEqual(partitions);
-    expect(sizes).toContainEqual({ partition: "usage_records_20261102", rows: 1_440 });
-
-    const restored = target["DATA_DIR"] ?? "";
-    for (const name of ["secret", "license.lic", "seen-time"]) {
-      expect(readFileSync(join(restored, name), "utf8")).toBe(
-        readFileSync(join(folder, name), "utf8"),
-      );
-      expect(statSync(join(restored, name)).mode & 0o777).toBe(0o600);
-    }
-    expect(journalOf(target)).toEqual(journalOf(source));
-    const name = `journal/${LONG_JOURNAL}.2.170.damaged`;
-    expect(readFileSync(join(restored, name))).toEqual(readFileSync(join(folder, name)));
-    expect(existsSync(join(restored, "restore.unfinished"))).toBe(false);
-  });
-
-  test("leaves references, sequences and the audit log's guard as strict as they were", async () => {
-    const target = await stage.newPlace(from);
-    await restore(target, file);
-    await withDatabase(target, async (db) => {
-      const added = await db.execute<{ id: string }>(
-        sql`insert into audit_log (via, action, target_kind) values ('service', 'a', 'b') returning id`,
-      );
-      // Three rows, and the number that was given and never used.
-      expect(Number(added[0]?.id)).toBe(5);
-      await expect(db.execute(sql`delete from audit_log`)).rejects.toThrow();
-      await expect(
-        db.execute(
-          sql`insert into sessions (id, token_hash, user_id, expires_at) values ('s', 't2', 'nobody', now())`,
-        ),
-      ).rejects.toThrow();
-      await db.execute(sql`delete from users`);
-      expect(await db.execute(sql`select from api_keys`)).toHaveLength(0);
-    });
-  });
+      const restored = target["DATA_DIR"] ?? "";
+      for (const name of ["secret", "license.lic", "seen-time"]) {
+        expect(readFileSync(join(restored, name), "utf8")).toBe(
+          readFileSync(join(folder, name), "utf8"),
+        );
+        expect(statSync(join(restored, name)).mode & 0o777).toBe(0o600);
+      }
+      expect(journalOf(target)).toEqual(journalOf(source));
+      const name = `journal/${LONG_JOURNAL}.2.170.damaged`;
+      expect(readFileSync(join(restored, name))).toEqual(readFileSync(join(folder, name)));
+      expect(existsSync(join(restored, "restore.unfinished"))).toBe(false);
+    },
+  );
 });
 
 test("APP_SECRET is told of and never part of a backup, and a restore wants the same one", async () => {
   const APP_SECRET = "the secret of this installation";
-  const source = await stage.newPlace("embedded", { APP_SECRET });
+  const source = await stage.newPlace(quickKind, { APP_SECRET });
   await makeInstallation(source);
   const file = await backUp(source, stage.newFile());
-  const target = await stage.newPlace("embedded");
+  const target = await stage.newPlace(quickKind);
   await expect(restore(target, file)).rejects.toThrow(/Set APP_SECRET to the same value/);
   const other = { ...target, APP_SECRET: "the secret of another installation" };
   await expect(restore(other, file)).rejects.toThrow(/APP_SECRET is not the secret of the backup/);
@@ -182,10 +186,12 @@ test("APP_SECRET is told of and never part of a backup, and a restore wants the 
 });
 
 test("a restore overwrites neither a folder nor a database that holds anything", async () => {
-  const { place: source, file } = await plainSource();
-  await expect(restore(source, file)).rejects.toThrow(/is not empty \(database/);
+  const { file } = await sourceOf(quickKind);
+  const withDatabaseFiles = await stage.newPlace("embedded");
+  await placeMigratedDatabase(withDatabaseFiles["DATA_DIR"] ?? "");
+  await expect(restore(withDatabaseFiles, file)).rejects.toThrow(/is not empty \(database/);
 
-  const withJournal = await stage.newPlace("embedded", { JOURNAL_DIR: stage.newFile() });
+  const withJournal = await stage.newPlace(quickKind, { JOURNAL_DIR: stage.newFile() });
   leaveJournal(withJournal);
   await expect(restore(withJournal, file)).rejects.toThrow(/another folder by JOURNAL_DIR/);
 
@@ -199,8 +205,8 @@ test("a restore overwrites neither a folder nor a database that holds anything",
 });
 
 test("the folder of backups and a license that was placed are no obstacle", async () => {
-  const { place: source } = await plainSource();
-  const target = await stage.newPlace("embedded");
+  const { place: source } = await sourceOf(quickKind);
+  const target = await stage.newPlace(quickKind);
   const folder = target["DATA_DIR"] ?? "";
   mkdirSync(folder);
   writeFileSync(join(folder, "license.lic"), "placed by the operator");
@@ -210,13 +216,13 @@ test("the folder of backups and a license that was placed are no obstacle", asyn
 });
 
 test("a database on which no gateway has started is not backed up", async () => {
-  const empty = await stage.newPlace("embedded", { APP_SECRET: "the secret of this installation" });
+  const empty = await stage.newPlace(quickKind, { APP_SECRET: "the secret of this installation" });
   await withDatabase(empty, (db) => db.execute(sql`select 1`));
   await expect(backUp(empty, stage.newFile())).rejects.toThrow(/nothing to back up/);
 });
 
 test("what killed backups left in a folder is removed by the next one, and no other file", async () => {
-  const { place: source } = await plainSource();
+  const { place: source } = await sourceOf(quickKind);
   const file = stage.newFile();
   const { place, startedAt, pid } = thisProcess();
   const { pid: gone } = spawnSync(process.execPath, ["--version"]);
@@ -233,25 +239,5 @@ test("what killed backups left in a folder is removed by the next one, and no ot
 test("a file that is there already is refused before anything is asked for", async () => {
   const file = stage.newFile();
   writeFileSync(file, "another");
-  await expect(backUp(await stage.newPlace("embedded"), file)).rejects.toThrow(/is there already/);
-});
-
-test("a folder that was never used stays so when it is to be backed up, and a restore takes it", async () => {
-  const { file } = await plainSource();
-  const unused = await stage.newPlace("embedded");
-  await expect(backUp(unused, stage.newFile())).rejects.toThrow(
-    /nothing to back up: no database is in .*Give this command the DATA_DIR/,
-  );
-  expect(existsSync(unused["DATA_DIR"] ?? "")).toBe(false);
-  await restore(unused, file);
-});
-
-test("what a killed process had put aside for a backup is gone with the next start", async () => {
-  const place = await stage.newPlace("embedded");
-  await makeInstallation(place);
-  const aside = join(place["DATA_DIR"] ?? "", "database", "base", "pgsql_tmp");
-  mkdirSync(aside, { recursive: true });
-  writeFileSync(join(aside, "pgsql_tmp42.7"), "rows");
-  await withDatabase(place, (db) => db.execute(sql`select 1`));
-  expect(existsSync(join(aside, "pgsql_tmp42.7"))).toBe(false);
+  await expect(backUp(await stage.newPlace(quickKind), file)).rejects.toThrow(/is there already/);
 });

@@ -14,7 +14,9 @@ import { openDatabase } from "../../../src/db/open-db.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import { createBackup } from "../../../src/operations/backup/create-backup.ts";
+import { makeBackup } from "../../../src/operations/backup/make-backup.ts";
 import { restoreBackup } from "../../../src/operations/backup/restore/restore-backup.ts";
+import { writeBackupFile } from "../../../src/operations/backup/write-backup-file.ts";
 import { encodeRecord } from "../../../src/usage/journal/record-format.ts";
 import { databaseServerUrl } from "../servers/databases/database-server.ts";
 import { placeMigratedDatabase } from "../servers/databases/prepared-database.ts";
@@ -25,6 +27,18 @@ export type StoreKind = Database["kind"];
 /** The kinds of database that can be had here. */
 export const storeKinds: readonly StoreKind[] =
   databaseServerUrl === undefined ? ["embedded"] : ["embedded", "postgres"];
+
+/** For what does not depend on the kind: to open the embedded database takes seconds of processor time. */
+export const quickKind: StoreKind = databaseServerUrl === undefined ? "embedded" : "postgres";
+
+/** From each kind and to each kind, from one to the other one: a restore never looks at where its backup was made. */
+export const crossings: readonly (readonly [StoreKind, StoreKind])[] =
+  databaseServerUrl === undefined
+    ? [["embedded", "embedded"]]
+    : [
+        ["embedded", "postgres"],
+        ["postgres", "embedded"],
+      ];
 
 /** The settings of one installation, as the environment gives them. */
 export type Environment = Readonly<Record<string, string>>;
@@ -77,7 +91,16 @@ export async function withDatabase<Result>(
 }
 
 /** What a first start makes, without a server, and `usageRows` rows of usage. */
-export async function makeInstallation(environment: Environment, usageRows = 0): Promise<void> {
+export function makeInstallation(environment: Environment, usageRows = 0): Promise<void> {
+  return makeInstallationWith(environment, usageRows, () => Promise.resolve());
+}
+
+/** The same, with more work on its database while that is open. */
+export async function makeInstallationWith<Result>(
+  environment: Environment,
+  usageRows: number,
+  work: (database: Database) => Promise<Result>,
+): Promise<Result> {
   const settings = settingsOf(environment);
   if (settings.DATABASE_URL === undefined) {
     mkdirSync(settings.DATA_DIR, { recursive: true, mode: 0o700 });
@@ -89,6 +112,7 @@ export async function makeInstallation(environment: Environment, usageRows = 0):
     await openInstallation(database, await openSecret(settings), systemClock);
     if (usageRows > 0) await addUsage(database.db, usageRows);
     if (usageRows > 0) await addToolServer(database.db);
+    return await work(database);
   } finally {
     await database.close();
   }
@@ -132,28 +156,45 @@ export async function backUp(environment: Environment, file: string): Promise<st
   return written.file;
 }
 
+/** The same of a database that is open here, as a server makes it. */
+export async function backUpOpen(
+  environment: Environment,
+  database: Database,
+  file: string,
+): Promise<string> {
+  const settings = settingsOf(environment);
+  const { bytes, close } = makeBackup({
+    ...{ settings, database, productVersion: "1.2.3", now: Date.now() },
+  });
+  await writeBackupFile({ file, bytes }).finally(close);
+  return file;
+}
+
 /** Restores a backup in this process. */
 export async function restore(environment: Environment, file: string): Promise<void> {
   await restoreBackup({ file, settings: settingsOf(environment), log });
 }
 
+type Tables = Readonly<Record<string, readonly string[]>>;
+
 /** All rows of all tables, as text in the order of that text. */
-export async function readTables(
-  environment: Environment,
-): Promise<Readonly<Record<string, readonly string[]>>> {
-  return withDatabase(environment, async (db) => {
-    const tables = await db.execute<{ name: string }>(sql`
-      select relname as name from pg_class
-      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition`);
-    const all: Record<string, readonly string[]> = {};
-    for (const { name } of tables) {
-      const rows = await db.execute<{ row: string }>(
-        sql.raw(`select t::text as row from "${name}" t order by 1`),
-      );
-      all[name] = rows.map(({ row }) => row);
-    }
-    return all;
-  });
+export function readTables(environment: Environment): Promise<Tables> {
+  return withDatabase(environment, readTablesOf);
+}
+
+/** The same of a database that is open. */
+export async function readTablesOf(db: Db): Promise<Tables> {
+  const tables = await db.execute<{ name: string }>(sql`
+    select relname as name from pg_class
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition`);
+  const all: Record<string, readonly string[]> = {};
+  for (const { name } of tables) {
+    const rows = await db.execute<{ row: string }>(
+      sql.raw(`select t::text as row from "${name}" t order by 1`),
+    );
+    all[name] = rows.map(({ row }) => row);
+  }
+  return all;
 }
 
 /** A journal without an owner, with one finished call, and two files that were kept aside. Returns the call's id. */
