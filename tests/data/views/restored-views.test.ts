@@ -4,12 +4,11 @@ import { openViews } from "../../../src/data/views/open-views.ts";
 import type { Db } from "../../../src/db/context.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import {
-  backUp,
+  backUpOpen,
   createBackupStage,
-  makeInstallation,
+  crossings,
+  makeInstallationWith,
   restore,
-  type StoreKind,
-  storeKinds,
   withDatabase,
 } from "../../support/stages/backup-stage.ts";
 
@@ -34,18 +33,12 @@ const viewsIn = async (db: Db) => {
   return Array.from(found, ({ name }) => name);
 };
 
-const pairs: readonly (readonly [StoreKind, StoreKind])[] = storeKinds.includes("postgres")
-  ? [
-      ["embedded", "postgres"],
-      ["postgres", "embedded"],
-    ]
-  : [["embedded", "embedded"]];
-
-describe.each(pairs)("the views after a restore from %s to %s", (from, to) => {
+describe.each(crossings)("the views after a restore from %s to %s", (from, to) => {
   test("are not in the backup, and are made from what it holds", async () => {
     const source = await stage.newPlace(from);
-    await makeInstallation(source);
-    await withDatabase(source, async (db) => {
+    const file = stage.newFile();
+    await makeInstallationWith(source, 0, async (database) => {
+      const { db } = database;
       const run = (text: string) => db.execute(sql.raw(text));
       await run("insert into users (id, username, role) values ('usr_1', 'ann', 'admin')");
       await run(`insert into datasets (id, name, columns, table_name, rows)
@@ -56,8 +49,8 @@ describe.each(pairs)("the views after a restore from %s to %s", (from, to) => {
       await run(`insert into datasets."${TABLE}" values (1, 1, null, 7), (1, 2, 1, 8)`);
       await makeViewsIn(db);
       expect(await viewsIn(db)).toContain("prices");
+      await backUpOpen(source, database, file);
     });
-    const file = await backUp(source, stage.newFile());
     const target = await stage.newPlace(to);
     if (to === "postgres") {
       // Of an installation before, whose tables were dropped.

@@ -18,6 +18,7 @@ import {
   createBackupStage,
   leaveJournal,
   makeInstallation,
+  quickKind,
   readTables,
   restore,
 } from "../../support/stages/backup-stage.ts";
@@ -32,7 +33,7 @@ let file: string;
 let sound: Buffer;
 
 beforeAll(async () => {
-  const source = await stage.newPlace("embedded");
+  const source = await stage.newPlace(quickKind);
   await makeInstallation(source, 3_000);
   leaveJournal(source);
   leaveJournal(source, LONG);
@@ -99,7 +100,7 @@ test("a backup is for its owner alone, and any tar shows what is in it", () => {
   const manifest = execFileSync("tar", ["-xOzf", file, "manifest.json"], { encoding: "utf8" });
   expect(JSON.parse(manifest)).toMatchObject({
     productVersion: "1.2.3",
-    database: { kind: "embedded" },
+    database: { kind: quickKind },
     secret: { keptIn: "file" },
     tables: expect.arrayContaining([
       expect.objectContaining({ name: "usage_records", rows: 3_000 }),
@@ -196,7 +197,7 @@ describe("a restore refuses, and changes nothing, for", () => {
 
 test("a backup of the first release of the format restores to the last row, byte and file", async () => {
   const first = fileURLToPath(new URL("../../fixtures/backups/format-1.backup", import.meta.url));
-  const target = await stage.newPlace("embedded");
+  const target = await stage.newPlace(quickKind);
   await restore(target, first);
   const dataDir = target["DATA_DIR"] ?? "";
   const longName = `${"a-long-name-of-a-replica-".repeat(4)}0123456789.journal`;

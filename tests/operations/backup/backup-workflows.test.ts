@@ -2,11 +2,11 @@ import { sql } from "drizzle-orm";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import type { Db } from "../../../src/db/context.ts";
 import {
-  backUp,
+  backUpOpen,
   createBackupStage,
-  makeInstallation,
+  crossings,
+  makeInstallationWith,
   restore,
-  storeKinds,
   withDatabase,
 } from "../../support/stages/backup-stage.ts";
 
@@ -113,18 +113,16 @@ async function contentOf(db: Db): Promise<Record<string, readonly string[]>> {
   return all;
 }
 
-const pairs = storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as const));
-
-describe.each(pairs)("a backup of workflows and datasets from %s to %s", (from, to) => {
+describe.each(crossings)("a backup of workflows and datasets from %s to %s", (from, to) => {
   test("carries every table, typed tables of datasets, sealed secrets, and no run that would go on", async () => {
     const source = await stage.newPlace(from);
-    await makeInstallation(source);
-    const before = await withDatabase(source, async (db) => {
-      await fill(db);
-      await addDataset(db);
-      return contentOf(db);
+    const file = stage.newFile();
+    const before = await makeInstallationWith(source, 0, async (database) => {
+      await fill(database.db);
+      await addDataset(database.db);
+      await backUpOpen(source, database, file);
+      return contentOf(database.db);
     });
-    const file = await backUp(source, stage.newFile());
     const target = await stage.newPlace(to);
     await restore(target, file);
     await withDatabase(target, async (db) => {
