@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "drizzle-orm";
-import { afterAll, afterEach, beforeEach, describe, expect, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, vi } from "vitest";
 import type { Database } from "../../../src/db/database.ts";
 import { migrate } from "../../../src/db/migrate.ts";
 import { openPostgres } from "../../../src/db/open-postgres.ts";
@@ -14,13 +14,12 @@ import { migrationStatements, writeMigrations } from "../../support/changed-migr
 import { faultRandom } from "../../support/faults/fault-random.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
 import { type Program, spawnProgram } from "../../support/processes/spawn-program.ts";
-import {
-  type PostgresCluster,
-  startPostgresCluster,
-} from "../../support/servers/databases/postgres-cluster.ts";
+import { databaseServerUrl } from "../../support/servers/databases/database-server.ts";
 import { createDatabase } from "../../support/servers/databases/test-database.ts";
 
-const KILLS = trialSize(2, 5);
+const KILLS = { postgres: trialSize(2, 5), embedded: trialSize(1, 5) };
+/** Of a migration; undefined: at each statement. What a statement before the last one would leave, the last cut finds. */
+const CUTS = trialSize<number | undefined>(3, undefined);
 /** Between two statements of a migration that is to be killed. */
 const STEP_SECONDS = 0.02;
 const NO_POSTGRES = "left out: no PostgreSQL here";
@@ -29,14 +28,15 @@ vi.setConfig({ testTimeout: 400_000, hookTimeout: 120_000 });
 const known = migrationStatements();
 const count = known.flat().length;
 const { shows, leavesOut } = createCaseTable({
-  D05: `cut at each of ${count} statements, ${KILLS} kills of a process, 3 replicas at once`,
+  D05:
+    `cut at ${CUTS === undefined ? `each of ${count} statements` : `${CUTS} statements of each migration`}, ` +
+    `${KILLS.postgres} kills of a process, 3 replicas at once`,
 });
-const cluster = await startPostgresCluster();
-afterAll(() => cluster?.remove());
 
 const log = createLog("silent");
 const open: Database[] = [];
 const programs: Program[] = [];
+const drops: (() => Promise<void>)[] = [];
 let folder: string;
 
 beforeEach(async () => {
@@ -46,8 +46,16 @@ afterEach(async () => {
   for (const { child } of programs) child.kill("SIGKILL");
   await Promise.all(programs.splice(0).map(({ ended }) => ended));
   await Promise.all(open.splice(0).map((database) => database.close()));
+  await Promise.all(drops.splice(0).map((drop) => drop()));
   await rm(folder, { recursive: true });
 });
+
+/** Of an empty database, which is gone after the case. */
+async function emptyUrl(server: string): Promise<string> {
+  const { url, drop } = await createDatabase(server);
+  drops.push(drop);
+  return url;
+}
 
 async function connect(url: string): Promise<Database> {
   const database = await openPostgres(url, { DB_POOL_MAX: 2, DB_POOL_WAIT_MS: 5_000 }, log);
@@ -83,11 +91,18 @@ function cutMigrations(of: number, at: number) {
   );
 }
 
-/** Cuts migration `of` at each of its statements; after each cut the schema has to be as before. */
-async function cutEverywhere(url: string, of: number, from = 0): Promise<void> {
+/** The statements of a migration before which it is cut, the end among them. */
+function cutsOf(of: number): readonly number[] {
+  const last = known[of]?.length ?? 0;
+  const all = Array.from({ length: last + 1 }, (_, at) => at);
+  return CUTS === undefined ? all : [...new Set([0, last >> 1, last])];
+}
+
+/** Cuts migration `of` at its statements; after each cut the schema has to be as before. */
+async function cutEverywhere(url: string, of: number, cuts = cutsOf(of)): Promise<void> {
   const looker = await connect(url);
   const before = await tables(looker);
-  for (let at = from; at <= (known[of]?.length ?? 0); at += 1) {
+  for (const at of cuts) {
     const { folder: migrations, remove } = cutMigrations(of, at);
     const database = await openPostgres(url, { DB_POOL_MAX: 1, DB_POOL_WAIT_MS: 5_000 }, log);
     await expect(migrate(database, migrations)).rejects.toThrow(/is unchanged/);
@@ -98,11 +113,14 @@ async function cutEverywhere(url: string, of: number, from = 0): Promise<void> {
 }
 
 /** Kills a process in the middle of its migrations, at random; then the program's own start has to get ready. */
-async function killAndStart(store: Record<string, string>, name: string): Promise<void> {
+async function killAndStart(
+  store: Record<string, string>,
+  name: keyof typeof KILLS,
+): Promise<void> {
   const pause = `select pg_sleep(${STEP_SECONDS})`;
   const slow = writeMigrations(known.map((list) => list.flatMap((one) => [pause, one])));
   const random = faultRandom(`migrations, ${name}`);
-  for (let kill = 0; kill < KILLS; kill += 1) {
+  for (let kill = 0; kill < KILLS[name]; kill += 1) {
     const killed = await spawnStore("migrate-store", store, [slow.folder]);
     await killed.says("begun");
     await sleep(random() * count * STEP_SECONDS * 1_000);
@@ -118,17 +136,17 @@ async function killAndStart(store: Record<string, string>, name: string): Promis
   expect(await next.ended).toBe(0);
 }
 
-function onPostgres(server: PostgresCluster): void {
+function onPostgres(server: string): void {
   shows(
     "D05",
     "an empty PostgreSQL",
     "a cut at any statement leaves nothing, the next start completes",
     async () => {
-      const { url } = await createDatabase(server.url);
+      const url = await emptyUrl(server);
       await cutEverywhere(url, 0);
       // All migrations are one transaction, so the very last cut stands for those between.
       const last = known.length - 1;
-      await cutEverywhere(url, last, known[last]?.length);
+      await cutEverywhere(url, last, cutsOf(last).slice(-1));
       const database = await connect(url);
       await migrate(database);
       expect(await tables(database)).toContain("usage_records");
@@ -140,7 +158,7 @@ function onPostgres(server: PostgresCluster): void {
     "an upgrade of PostgreSQL",
     "a cut at any statement leaves schema and rows as they were",
     async () => {
-      const { url } = await createDatabase(server.url);
+      const url = await emptyUrl(server);
       const database = await connect(url);
       for (let of = 1; of < known.length; of += 1) {
         const { folder: earlier, remove } = writeMigrations(known.slice(0, of));
@@ -161,12 +179,12 @@ function onPostgres(server: PostgresCluster): void {
   );
 
   shows("D05", "a process killed, PostgreSQL", "the next start completes", async () => {
-    const { url } = await createDatabase(server.url);
+    const url = await emptyUrl(server);
     await killAndStart({ DATABASE_URL: url }, "postgres");
   });
 
   shows("D05", "three replicas", "exactly one migrates, all become ready", async () => {
-    const { url } = await createDatabase(server.url);
+    const url = await emptyUrl(server);
     const start = () => spawnStore("start-store", { DATABASE_URL: url });
     const replicas = await Promise.all([start(), start(), start()]);
     await Promise.all(replicas.map((replica) => replica.says("ready")));
@@ -184,7 +202,7 @@ function onPostgres(server: PostgresCluster): void {
     "a newer schema",
     "the start is refused with a text that says what to do",
     async () => {
-      const { url } = await createDatabase(server.url);
+      const url = await emptyUrl(server);
       const { db } = await connect(url);
       await migrate({ db });
       await db.execute(sql`
@@ -205,8 +223,8 @@ async function countRows({ db }: Database): Promise<number> {
 }
 
 describe("the schema", () => {
-  if (cluster === undefined) leavesOut("D05", "PostgreSQL", NO_POSTGRES);
-  else onPostgres(cluster);
+  if (databaseServerUrl === undefined) leavesOut("D05", "PostgreSQL", NO_POSTGRES);
+  else onPostgres(databaseServerUrl);
 
   shows("D05", "a process killed, embedded database", "the next start completes", async () => {
     await killAndStart({}, "embedded");
