@@ -6,7 +6,6 @@ import { sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { loadConfig } from "../../../src/config/load-config.ts";
 import type { Database } from "../../../src/db/database.ts";
-import { openDatabase } from "../../../src/db/open-db.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import { askServer } from "../../../src/operations/backup/ask-server.ts";
@@ -16,12 +15,12 @@ import { type BackupServer, serveBackups } from "../../../src/operations/backup/
 import {
   createBackupStage,
   leaveJournal,
-  makeInstallation,
+  openNewInstallation,
 } from "../../support/stages/backup-stage.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 /** More than all buffers between the two hold. */
-const LARGE_BYTES = 16 * 1024 * 1024;
+const LARGE_BYTES = 4 * 1024 * 1024;
 const BROKEN_OFF = /The server broke the backup off/;
 
 const stage = createBackupStage();
@@ -36,11 +35,10 @@ let server: BackupServer;
 beforeAll(async () => {
   const place = await stage.newPlace("embedded");
   dataDir = place["DATA_DIR"] ?? "";
-  await makeInstallation(place, 1_000);
+  database = await openNewInstallation(place, 1_000, log);
   leaveJournal(place);
   // The last that is read before the database.
   writeFileSync(join(dataDir, "journal", "gateway-gone.journal.aside"), randomBytes(LARGE_BYTES));
-  database = await openDatabase(loadConfig({ DATA_DIR: dataDir }).settings, log);
 });
 afterAll(async () => {
   await database.close();

@@ -11,7 +11,7 @@ import type { Db } from "../../../src/db/context.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { migrate } from "../../../src/db/migrate.ts";
 import { openDatabase } from "../../../src/db/open-db.ts";
-import { createLog } from "../../../src/lib/log.ts";
+import { createLog, type Log } from "../../../src/lib/log.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import { createBackup } from "../../../src/operations/backup/create-backup.ts";
 import { makeBackup } from "../../../src/operations/backup/make-backup.ts";
@@ -101,20 +101,35 @@ export async function makeInstallationWith<Result>(
   usageRows: number,
   work: (database: Database) => Promise<Result>,
 ): Promise<Result> {
+  const database = await openNewInstallation(environment, usageRows);
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
+/** The same, whose database stays open. */
+export async function openNewInstallation(
+  environment: Environment,
+  usageRows: number,
+  databaseLog: Log = log,
+): Promise<Database> {
   const settings = settingsOf(environment);
   if (settings.DATABASE_URL === undefined) {
     mkdirSync(settings.DATA_DIR, { recursive: true, mode: 0o700 });
     await placeMigratedDatabase(settings.DATA_DIR);
   }
-  const database = await openDatabase(settings, log);
+  const database = await openDatabase(settings, databaseLog);
   try {
     await migrate(database);
     await openInstallation(database, await openSecret(settings), systemClock);
     if (usageRows > 0) await addUsage(database.db, usageRows);
     if (usageRows > 0) await addToolServer(database.db);
-    return await work(database);
-  } finally {
+    return database;
+  } catch (thrown) {
     await database.close();
+    throw thrown;
   }
 }
 
