@@ -234,7 +234,7 @@ describe.each(kinds)("on the %s database", (kind) => {
 
 test("a full disk is told, and leaves nothing behind", async () => {
   if (!mayMount) return;
-  const { place: source, file } = await sourceOf("embedded");
+  const { place: source, file } = await sourceOf(openedKind);
   const disk = stage.newFile();
   mkdirSync(disk);
   const through = ["unshare", "-m", "sh", "-c", ON_SMALL_DISK, disk];
@@ -252,9 +252,9 @@ test("a full disk is told, and leaves nothing behind", async () => {
   expect(restored.stderr).toContain("not finished: no server starts here");
 });
 
-// The last, because the server writes into what all share.
 test("a command that is killed costs the server nothing, and the next one gets its backup", async () => {
-  const { place: source } = await sourceOf("embedded");
+  const source = await stage.newPlace("embedded");
+  await makeInstallation(source, ROWS);
   const gateway = await startGateway({ ...engine(), ...source });
   for (let kill = 0; kill < KILLS; kill += 1) {
     const { child, ended } = await startScript("backup", [stage.newFile()], source);

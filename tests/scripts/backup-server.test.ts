@@ -8,6 +8,7 @@ import { issueKey, readLimitUse, settledUse } from "../support/clients/issue-key
 import { uploadText } from "../support/clients/license-upload.ts";
 import { trialSize } from "../support/faults/trial-size.ts";
 import { runScript } from "../support/processes/run-script.ts";
+import { placeMigratedDatabase } from "../support/servers/databases/prepared-database.ts";
 import { openedKind } from "../support/servers/databases/test-database.ts";
 import { startGateway, startRefused, type TestGateway } from "../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
@@ -213,6 +214,8 @@ test("nothing starts, and nothing is backed up, where a restore was not finished
   const { DATA_DIR: root = "" } = await stage.newPlace("embedded");
   // Longer than the path of a socket may be.
   const source = { DATA_DIR: join(root, "a-long-name".repeat(12)) };
+  mkdirSync(source.DATA_DIR, { recursive: true, mode: 0o700 });
+  await placeMigratedDatabase(source.DATA_DIR);
   const gateway = await startGateway(source);
   const file = stage.newFile();
   expect((await runScript("backup", [file], source)).code).toBe(0);

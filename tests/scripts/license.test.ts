@@ -3,6 +3,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { inspect } from "../../scripts/license/inspect.ts";
+import { issue } from "../../scripts/license/issue.ts";
+import { UsageError } from "../../scripts/license/usage-error.ts";
 import { readLicenseFile } from "../../src/license/license-file.ts";
 import { readVerificationKey } from "../../src/license/verification-key.ts";
 import { commandOf } from "../support/processes/bundled-program.ts";
@@ -136,17 +139,24 @@ describe("license issue", () => {
       "--expires",
     ],
     ["with another extension", (args: string[]) => [...args, "--out", "x.txt"], "--out"],
-    ["with an option that is unknown", (args: string[]) => [...args, "--color", "blue"], "--color"],
-  ])(
-    "%s writes nothing, says so and how it is used, and exits with 2",
-    async (_, change, named) => {
-      const { code, stderr, stdout } = await run(change(subscription("wrong.lic")));
-      expect([code, stdout]).toEqual([2, ""]);
-      expect(stderr.split("\n")[0]).toContain(named);
-      expect(stderr).toContain("Usage:");
-      expect(existsSync(join(folder, "wrong.lic"))).toBe(false);
-    },
-  );
+  ])("%s writes nothing and says so", (_, change, named) => {
+    const [, ...args] = subscription("wrong.lic");
+    const refused = refusalOf(() => issue(change(args)));
+    expect(refused).toBeInstanceOf(UsageError);
+    expect(refused).toMatchObject({ message: expect.stringContaining(named) });
+    expect(existsSync(join(folder, "wrong.lic"))).toBe(false);
+  });
+
+  it.each([
+    ["a wrong option", ["--max-users", "0"], "--max-users"],
+    ["an option that is unknown", ["--color", "blue"], "--color"],
+  ])("with %s says so and how it is used, and exits with 2", async (_, more, named) => {
+    const { code, stderr, stdout } = await run(subscription("wrong.lic", more));
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr.split("\n")[0]).toContain(named);
+    expect(stderr).toContain("Usage:");
+    expect(existsSync(join(folder, "wrong.lic"))).toBe(false);
+  });
 });
 
 describe("license inspect", () => {
@@ -185,7 +195,13 @@ describe("license inspect", () => {
     expect(other.stdout).not.toContain("\u001b");
   });
 
-  it.each([[["inspect"]], [["inspect", "a.lic", "b.lic"]], [["sign"]], [[]], [["constructor"]]])(
+  it("wants one license", () => {
+    for (const args of [[], ["a.lic", "b.lic"]]) {
+      expect(refusalOf(() => inspect(args))).toBeInstanceOf(UsageError);
+    }
+  });
+
+  it.each([[["inspect", "a.lic", "b.lic"]], [["sign"]], [[]], [["constructor"]]])(
     "%j is no use of it: 2",
     async (args) => {
       const { code, stderr } = await run(args);
@@ -198,6 +214,14 @@ describe("license inspect", () => {
     expect([code, stderr.trim().split("\n").length]).toEqual([1, 1]);
   });
 });
+
+function refusalOf(call: () => unknown): unknown {
+  try {
+    return call();
+  } catch (thrown) {
+    return thrown;
+  }
+}
 
 function without(args: readonly string[], option: string): string[] {
   const at = args.indexOf(option);
