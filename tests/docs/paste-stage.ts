@@ -65,6 +65,8 @@ export class PasteStage {
   private constructor(
     folder: string,
     parts: Omit<Parts, "folder"> & {
+      /** Of the PostgreSQL port. */
+      dataPort: number;
       gateway: TestGateway;
       toolServer: ChangingToolServer;
       commands: Commands;
@@ -91,7 +93,7 @@ export class PasteStage {
     mkdirSync(join(folder, "backup"));
     writeStandIns(join(folder, "bin"));
     const dataPort = await freePort();
-    const gateway = await startGateway(settingsOf({ folder, simulator, receiver, dataPort }));
+    const gateway = await startGateway(settingsOf({ folder, simulator, receiver }));
     const commands = Object.fromEntries(
       await Promise.all(PROGRAMS.map(async (name) => [name, await commandOf(name)] as const)),
     );
@@ -243,17 +245,22 @@ export class PasteStage {
     return new Promise((done) => child.once("close", (code) => done({ code, output })));
   }
 
-  /** Whoever makes a key for licenses starts the gateway with it. */
+  /**
+   * Whoever makes a key for licenses starts the gateway with it, and here with the PostgreSQL port too: documents name
+   * that later, and its process and its copy of an embedded database take seconds at each start.
+   */
   async #startWithLicenseKey(key: string): Promise<void> {
     this.#licenseKey = key;
     const { port } = this.#gateway;
     await this.#gateway.stop();
-    const parts = {
-      ...{ folder: this.#folder, simulator: this.#simulator, receiver: this.#receiver },
-      dataPort: this.#dataPort,
-    };
-    const settings = { ...settingsOf(parts), LICENSE_PUBLIC_KEY: key, PORT: String(port) };
-    this.#gateway = await startGateway(settings);
+    const parts = { folder: this.#folder, simulator: this.#simulator, receiver: this.#receiver };
+    this.#gateway = await startGateway({
+      ...settingsOf(parts),
+      LICENSE_PUBLIC_KEY: key,
+      PORT: String(port),
+      BIKEY_PG_PROXY_ENABLED: "1",
+      BIKEY_PG_PROXY_PORT: String(this.#dataPort),
+    });
   }
 }
 
@@ -261,11 +268,9 @@ interface Parts {
   readonly folder: string;
   readonly simulator: TestSimulator;
   readonly receiver: WebhookReceiver;
-  /** Of the PostgreSQL port. */
-  readonly dataPort: number;
 }
 
-function settingsOf({ folder, simulator, receiver, dataPort }: Parts): Record<string, string> {
+function settingsOf({ folder, simulator, receiver }: Parts): Record<string, string> {
   return {
     DATA_DIR: join(folder, "gateway"),
     LLM_BACKEND: "vllm",
@@ -273,8 +278,6 @@ function settingsOf({ folder, simulator, receiver, dataPort }: Parts): Record<st
     EGRESS_ALLOW: "127.0.0.1",
     ADMIN_PASSWORD: FIRST_PASSWORD,
     ALERT_WEBHOOK_URL: `${receiver.url}/alerts`,
-    BIKEY_PG_PROXY_ENABLED: "1",
-    BIKEY_PG_PROXY_PORT: String(dataPort),
   };
 }
 
