@@ -24,6 +24,7 @@ import { callHttp, logIn } from "../../support/clients/http-session.ts";
 import type { RawResponse } from "../../support/clients/raw-client.ts";
 import { faultRandom } from "../../support/faults/fault-random.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
+import { placeMigratedDatabase } from "../../support/servers/databases/prepared-database.ts";
 import {
   openSeverableDatabase,
   type SeverableDatabase,
@@ -40,6 +41,11 @@ import { clearUsageRows, readUsageRows } from "../../support/stages/usage/stored
 const MODEL = "sim-chat";
 const MOUNT = 'mount -t tmpfs -o size=4m,mode=700 tmpfs "$0" && exec "$@"';
 const MOUNT_SMALL = MOUNT.replace("size=4m", "size=4m,nr_inodes=64");
+/** As large as the embedded database, which is put there, needs it. */
+const MOUNT_WITH = MOUNT.replace("size=4m", "size=400m").replace(
+  'exec "$@"',
+  'cp -R "$1/." "$0" && shift && exec "$@"',
+);
 const EVENTUALLY_MS = 120_000;
 const JOURNALED_CALLS = 12;
 const DAMAGES = trialSize(1, 2);
@@ -238,8 +244,9 @@ function fullForAll(): void {
     async () => {
       const dataDir = join(root, "full-for-all");
       mkdirSync(dataDir);
-      const mount = MOUNT.replace("size=4m", "size=400m");
-      const through = ["unshare", "-m", "sh", "-c", mount, dataDir];
+      const made = join(root, "made");
+      await placeMigratedDatabase(made);
+      const through = ["unshare", "-m", "sh", "-c", MOUNT_WITH, dataDir, made];
       const environment = { ...engine(), DATA_DIR: dataDir, ADMIN_PASSWORD };
       const gateway = await startGateway(environment, through);
       const token = await logIn(gateway.url, "admin", ADMIN_PASSWORD);
@@ -381,16 +388,6 @@ function tornJournal(severable: SeverableDatabase): void {
     return [...told].map(([id, outcome]) => `${id} ${outcome}`).sort();
   };
 
-  shows("D07", "chat: nothing torn", "every call is there", async () => {
-    let wanted: string[] = [];
-    const { outcomes, kept } = await replay("whole", (bytes) => {
-      wanted = toldBefore(bytes, bytes.length);
-      return bytes;
-    });
-    expect(wanted.length).toBeGreaterThanOrEqual(JOURNALED_CALLS);
-    expect([outcomes, kept]).toEqual([wanted, []]);
-  });
-
   shows(
     "D07",
     "chat: cut in the last record",
@@ -448,9 +445,11 @@ describe("the store", () => {
   shows(
     "D08",
     "start",
-    "a second server on the folder leaves at once with a clear text; a killed one is taken over",
+    "a second server on the folder leaves at once with a clear text, and the first one goes on",
     async () => {
+      // The lock is the embedded database's; that a killed server is taken over is shown by D01.
       const environment = { ...engine(), DATA_DIR: join(root, "shared") };
+      await placeMigratedDatabase(environment.DATA_DIR);
       const first = await startGateway(environment);
       const answered = [await answeredCall(first)];
       const startedAt = Date.now();
@@ -462,13 +461,8 @@ describe("the store", () => {
       expect(second.output).toMatch(/already uses this folder.*DATA_DIR/s);
       expect(second.output).not.toMatch(/\n\s+at /);
       answered.push(await answeredCall(first, true));
-      first.kill("SIGKILL");
-      await first.exited;
-
-      const heir = await startGateway(environment);
-      answered.push(await answeredCall(heir));
-      await expectUnhurt(heir);
-      await heir.stop();
+      await expectUnhurt(first);
+      await first.stop();
       const rows = await readUsageRows({ DATA_DIR: environment.DATA_DIR });
       expect(rows.map(({ id, outcome }) => [id, outcome])).toEqual(
         answered.map((id) => [id, "ok"]),
