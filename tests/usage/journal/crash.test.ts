@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Database } from "../../../src/db/database.ts";
 import { migrate } from "../../../src/db/migrate.ts";
+import { trialSize } from "../../support/faults/trial-size.ts";
 import { spawnProgram } from "../../support/processes/spawn-program.ts";
 import {
   type PostgresCluster,
@@ -21,7 +22,7 @@ import {
 } from "../../support/stages/usage/usage-journal.ts";
 import { callIds, writeCalls } from "../../support/stages/usage/write-calls.ts";
 
-const CYCLES = 20;
+const CYCLES = trialSize(6, 20);
 /** Calls that a program has under way. */
 const LANES = 50;
 const WRITE_UNTIL_KILLED = "write-until-killed";
@@ -72,14 +73,16 @@ describe("the usage journal of processes that are killed", () => {
       (await ledger(database)).map((line) => line.split(" ", 2)) as [string, string][],
     );
     const ended = idsOf("end");
-    expect(ended.length).toBeGreaterThan(1_000);
+    expect(ended.length).toBeGreaterThan(CYCLES * LANES);
     expect(ended.filter((id) => rows.get(id) !== "ok")).toEqual([]);
     expect(idsOf("start").filter((id) => !rows.has(id))).toEqual([]);
     expect(await countRows(database)).toBe(rows.size);
     // A process dies at most between a write and its acknowledgements, those of one turn's starts.
     expect(rows.size - idsOf("start").length).toBeLessThanOrEqual(CYCLES * LANES);
     // Every kill but the unluckiest cut some of the 50 calls that were always open.
-    expect([...rows.values()].filter((outcome) => outcome === "error").length).toBeGreaterThan(100);
+    expect([...rows.values()].filter((outcome) => outcome === "error").length).toBeGreaterThan(
+      CYCLES * 5,
+    );
   }, 180_000);
 
   it("is adopted once when several processes find it at the same time", async () => {
