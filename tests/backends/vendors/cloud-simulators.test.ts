@@ -5,6 +5,7 @@ import { fitOutput } from "../../../src/backends/rules/fit-output.ts";
 import type { Upstream } from "../../../src/backends/upstream/upstream.ts";
 import type { ChatMessage, ChatRequest, ToolChoice } from "../../../src/core/chat/chat-request.ts";
 import { EFFORTS } from "../../../src/core/chat/effort.ts";
+import { trialSize } from "../../support/faults/trial-size.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import { chatRequest, collect, never, upstreamAt } from "../support.ts";
 import { cloudAt, cloudModel } from "./cloud-calls.ts";
@@ -102,10 +103,13 @@ const CHOICES: readonly (ToolChoice | undefined)[] = [
   { type: "tool", name: "look" },
 ];
 
+/** Effort and form of the answer are said in different fields: each effort in both forms is for the fault suite. */
+const STREAMED_EFFORTS = trialSize([true], [true, false]);
+
 function requests(): ChatRequest[] {
   const all: ChatRequest[] = [];
   for (const effort of [undefined, ...EFFORTS]) {
-    for (const stream of [true, false]) {
+    for (const stream of effort === undefined ? [true, false] : STREAMED_EFFORTS) {
       all.push(
         chatRequest({ effort, stream }, { temperature: 0.5, topP: 0.8, topK: 40 }),
         chatRequest({ effort, stream }, { temperature: 1.9, maxOutputTokens: 1 }),
