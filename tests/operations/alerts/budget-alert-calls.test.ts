@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { callGateway, chatBody } from "../../support/clients/call-gateway.ts";
+import { expireLeases } from "../../support/faults/expire-leases.ts";
 import { type KeptPlace, makeKeptPlace } from "../../support/servers/databases/kept-place.ts";
 import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
@@ -148,7 +149,7 @@ describe("a key that uses up its month", () => {
     await gateway.exited;
 
     receiver.use(answer(204));
-    // The lease of the one that was killed has run out.
+    await expireLeases(place.settings);
     await setDay(12, 13);
     gateway = await start();
     await vi.waitFor(() => expect(receiver.posts()).toHaveLength(before + 4), WAIT);

@@ -4,6 +4,7 @@ import { WEBHOOK_PAUSES_MS } from "../../../src/queue/backoff.ts";
 import { createCaseTable } from "../../support/case-table.ts";
 import { callGateway, chatBody } from "../../support/clients/call-gateway.ts";
 import { issueKey } from "../../support/clients/issue-key.ts";
+import { expireLeases } from "../../support/faults/expire-leases.ts";
 import { startTcpFault, type TcpFault } from "../../support/faults/tcp-fault.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
 import { freePort } from "../../support/processes/free-port.ts";
@@ -284,8 +285,8 @@ describe("an alert whose gateway is killed", () => {
     await vi.waitFor(() => expect(receiver.posts()).toHaveLength(1), WAIT);
     await gateway.exited;
     receiver.use(answer(204));
+    await expireLeases(place.settings);
     gateway = await start();
-    // Its lease has to run out first.
     await vi.waitFor(() => expect(receiver.posts()).toHaveLength(2), WAIT);
     await sleep(QUIET_MS);
     const [first, second, ...more] = receiver.posts();

@@ -5,7 +5,7 @@ import { createLog } from "../../../../src/lib/log.ts";
 
 export type StoredUsage = typeof usageRecords.$inferSelect;
 
-interface StoreSettings {
+export interface StoreSettings {
   readonly DATA_DIR: string;
   readonly DATABASE_URL?: string | undefined;
 }
