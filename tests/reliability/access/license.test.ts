@@ -458,7 +458,8 @@ describe("L04 an upload, with several replicas", () => {
     async (context) => {
       const clock = await createMovedClock();
       await clock.moveTo(0);
-      const replicas = await startReplicas({ environment: { ...LICENSED, ...clock.environment } });
+      const environment = { ...LICENSED, ...clock.environment };
+      const replicas = await startReplicas({ count: 2, environment });
       if (replicas === undefined) return context.skip();
       try {
         const [first, ...others] = replicas.gateways;
