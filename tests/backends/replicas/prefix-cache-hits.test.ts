@@ -6,11 +6,11 @@ import { TEST_KEY } from "../../support/servers/start-gateway.ts";
 import { ENGINES, type Engine } from "../../support/stages/engine-stage.ts";
 import { type ChatMessage, type ReplicaGateway, startReplicaGateway } from "./replica-gateway.ts";
 
-const CONVERSATIONS = trialSize(60, 200);
+const CONVERSATIONS = trialSize(80, 200);
 const TURNS = trialSize(4, 8);
 const AT_ONCE = 8;
 const LEAST_SHARE = 0.9;
-/** 960 calls, or 6,400, on a machine that may be busy with other tests. */
+/** 1,280 calls, or 6,400, on a machine that may be busy with other tests. */
 const PATIENCE_MS = 300_000;
 
 const SYSTEM = "You are the assistant of a garden shop and answer in short sentences. ".repeat(12);
