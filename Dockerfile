@@ -19,6 +19,7 @@ COPY drizzle drizzle
 COPY scripts/backup scripts/backup
 COPY scripts/restore scripts/restore
 COPY scripts/reset-password scripts/reset-password
+COPY scripts/given-path.ts scripts/
 COPY src src
 # What is served of the console is what was built of it.
 RUN rm -r src/console
