@@ -1,6 +1,6 @@
 import { type DefaultTreeAdapterTypes, parse } from "parse5";
 import type { Block, Reader, SourceFile } from "./reader.ts";
-import { readWholeText } from "./shared/read-text.ts";
+import { encodingOf, readWholeText } from "./shared/read-text.ts";
 import { markupOf } from "./shared/source-file.ts";
 import { TableRows } from "./shared/table-rows.ts";
 
@@ -11,7 +11,8 @@ type Step = Node | { readonly closes: Element };
 const EXTENSIONS = new Set(["html", "htm", "xhtml", "xht"]);
 /** White space that is more than one space. Single spaces are not replaced, because that takes longer than the rest. */
 const GAP = / ?[\t\n\f\r][ \t\n\f\r]*| {2,}[ \t\n\f\r]*/g;
-const BEGINNING = /^\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)[\s>]/is;
+/** Each comment ends at its own end alone: with any other one, the ways to divide many comments would double with each. */
+const BEGINNING = /^\s*(?:<!--(?:(?!-->).)*-->\s*)*<(?:!doctype\s+html|html|head|body)[\s>]/is;
 const DECLARED = /<meta[^>]+charset\s*=\s*["']?([\w:.-]+)/i;
 /** They hold no text for readers, or repeat on every page. */
 const SKIPPED = new Set([
@@ -45,10 +46,8 @@ export const htmlReader: Reader = {
 };
 
 async function* readHtml(file: SourceFile): AsyncGenerator<Block, void> {
-  const detected = await file.encoding();
   const [, declared] = DECLARED.exec(markupOf(file)) ?? [];
-  const encoding = detected?.startsWith("utf") ? detected : (declared ?? detected);
-  const document = parse(await readWholeText(file, encoding ?? undefined));
+  const document = parse(await readWholeText(file, await encodingOf(file, declared)));
   yield* new Page().blocksOf(document);
 }
 

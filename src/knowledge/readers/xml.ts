@@ -1,6 +1,6 @@
 import type { Block, Cell, Reader, SourceFile } from "./reader.ts";
 import { parseXml, type XmlElement, type XmlHandler } from "./shared/parse-xml.ts";
-import { readText } from "./shared/read-text.ts";
+import { encodingOf, readText } from "./shared/read-text.ts";
 import { markupOf } from "./shared/source-file.ts";
 
 const EXTENSIONS = new Set(["xml", "rss", "atom", "xsd", "xsl", "xslt", "svg", "kml", "gpx"]);
@@ -20,11 +20,8 @@ export const xmlReader: Reader = {
 };
 
 async function* readXml(file: SourceFile): AsyncGenerator<Block, void> {
-  const detected = await file.encoding();
   const [, declared] = ENCODING.exec(markupOf(file)) ?? [];
-  // What the file says about itself is right unless its bytes prove the contrary.
-  const encoding = detected?.startsWith("utf") ? detected : (declared ?? detected);
-  yield* parseXml(readText(file, encoding ?? undefined), new Records());
+  yield* parseXml(readText(file, await encodingOf(file, declared)), new Records());
 }
 
 interface Frame {

@@ -67,6 +67,14 @@ describe("encodings", () => {
     const wide = iconv.encode('<?xml version="1.0"?><a>Łódź</a>', "utf-16le", { addBOM: true });
     expect(await read("a", wide)).toEqual(["Łódź"]);
   });
+
+  test("a declaration that nobody knows does not count", async () => {
+    const text = "ポンプは夜に動きます。カタカナと漢字も含まれています。".repeat(20);
+    const page = `<html><head><meta charset="x-euc-jp"></head><p>${text}</p></html>`;
+    expect(await read("a.html", iconv.encode(page, "euc-jp"))).toEqual([text]);
+    const xml = `<?xml version="1.0" encoding="x-euc-jp"?><a>${text}</a>`;
+    expect(await read("a.xml", iconv.encode(xml, "euc-jp"))).toEqual([text]);
+  });
 });
 
 describe("texts", () => {
@@ -105,6 +113,12 @@ describe("texts", () => {
     bytes.writeUInt16LE(1_251, at);
     bytes.set(iconv.encode("Насос", "windows-1251"), bytes.indexOf("XXXXX"));
     expect(await read("a.xls", bytes)).toEqual(["=Насос"]);
+  });
+
+  test("a text that begins with many comments is no HTML, and is known as such at once", async () => {
+    const comments = "<!-- checked -->\n".repeat(40);
+    expect((await read("a.md", `${comments}# Title\n`)).at(-1)).toBe("# Title");
+    expect(await read("a", `${comments}<html><p>One`)).toEqual(["One"]);
   });
 
   test("HTML has headings, paragraphs and tables without scripts and navigation", async () => {

@@ -41,6 +41,11 @@ function* piecesOf(text: string, prefix: string, size: number): Generator<string
   }
 }
 
+/** A pattern of line ends with the blanks around them would look at a long run of blanks from each of its places. */
 function oneLine(text: string): string {
-  return text.replaceAll(/\s*\n\s*/g, " ");
+  const [first = "", ...others] = text.split("\n");
+  const last = others.pop();
+  if (last === undefined) return text;
+  const between = others.map((line) => line.trim()).filter((line) => line !== "");
+  return [first.trimEnd(), ...between, last.trimStart()].join(" ");
 }

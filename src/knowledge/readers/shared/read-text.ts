@@ -13,6 +13,19 @@ export interface Line {
   readonly isCut: boolean;
 }
 
+/**
+ * The encoding of a file that names one itself. It is right unless the bytes prove the contrary, or nobody knows it.
+ * Undefined: nothing is known.
+ */
+export async function encodingOf(
+  file: SourceFile,
+  declared: string | undefined,
+): Promise<string | undefined> {
+  const detected = (await file.encoding()) ?? undefined;
+  const isKnown = declared !== undefined && iconv.encodingExists(declared);
+  return isKnown && !detected?.startsWith("utf") ? declared : detected;
+}
+
 /** Decodes a text file in pieces, without a byte order mark. */
 export async function* readText(file: SourceFile, encoding?: string): AsyncGenerator<string, void> {
   const name = encoding ?? (await file.encoding()) ?? "utf-8";

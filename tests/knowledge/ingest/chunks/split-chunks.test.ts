@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { rowLines } from "../../../../src/knowledge/ingest/chunks/row-lines.ts";
 import {
   type Chunk,
   embeddedText,
@@ -22,6 +23,14 @@ const paragraph = (text: string): Block => ({ kind: "paragraph", text });
 const heading = (level: number, text: string): Block => ({ kind: "heading", level, text });
 const texts = (chunks: readonly Chunk[]) => chunks.map(({ text }) => text);
 const bare = (text: string) => text.replaceAll(/\s/g, "");
+
+test("the lines of a cell become one, however long its blanks are", () => {
+  const line = (value: string) => rowLines([["name", value]], 10_000_000);
+  expect(line("a \n\n  b\nc")).toEqual(line("a b c"));
+  // What looks at a run of blanks from each of its places does not come to an end here.
+  const blanks = " ".repeat(2_000_000);
+  expect(line(`x${blanks}y`)).toEqual([`name: x${blanks}y`]);
+});
 
 describe("where chunks end", () => {
   test("short paragraphs share a chunk", async () => {
