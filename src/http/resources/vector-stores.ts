@@ -282,7 +282,7 @@ export function vectorStoresRoutes(deps: Deps): Router {
 }
 
 function storeResponse(store: VectorStore): Response {
-  const isInProgress = store.status === "in_progress" || store.reindex !== null;
+  const isInProgress = store.status === "in_progress" || store.reindex?.status === "in_progress";
   return polledResponse(toJson(vectorStore, storeRecord(store)), isInProgress);
 }
 

@@ -434,6 +434,15 @@ describe.each(DATABASES)("/v1/vector_stores on %s", (name, serverUrl) => {
         ),
       );
       expect(jobs.map((job) => job.body)).toEqual([{ vectorStoreId: store.id, generation: 2 }]);
+      await stage.inDatabase((db) =>
+        db
+          .update(vectorStores)
+          .set({ nextGeneration: null, reindexError: "The engine did not answer." })
+          .where(eq(vectorStores.id, store.id)),
+      );
+      const failed = await owner.call({ path });
+      expect(failed.body.ext.reindex.status).toBe("failed");
+      expect(failed.headers.has("openai-poll-after-ms")).toBe(false);
     });
   });
 
