@@ -158,7 +158,10 @@ function readHead(head: Buffer): PartStart {
   const name = parameter(disposition, "name");
   if (name === undefined) throw new BrokenForm("a part has no name");
   const isFile = /;\s*filename\*?\s*=/i.test(disposition);
-  const filename = isFile ? (parameter(disposition, "filename\\*?") ?? "") : undefined;
+  // The extended form is the name itself; beside it clients write what older servers can read.
+  const filename = isFile
+    ? (parameter(disposition, "filename\\*") ?? parameter(disposition, "filename") ?? "")
+    : undefined;
   return { name, filename, head };
 }
 

@@ -407,6 +407,20 @@ describe("4.6 an upload", () => {
     });
     expect(body.filename).toBe("naïve.txt");
   });
+
+  it("reads the extended form where both are given, and the other one as it is", async () => {
+    const named = (names: string) => {
+      const form = fileForm().toString().replace('filename="a.txt"', names);
+      return callHttp(gateway.url, {
+        ...{ method: "POST", path: "/v1/files", token: TEST_KEY, body: form },
+        headers: { "content-type": FILE_FORM_TYPE },
+      });
+    };
+    const both = `filename="=?utf-8?B?w5xiZXJzaWNodC5jc3Y=?="; filename*=utf-8''%C3%9Cbersicht.csv`;
+    expect((await named(both)).body.filename).toBe("Übersicht.csv");
+    const percent = `filename="100%25.txt"; filename*=utf-8''100%2525.txt`;
+    expect((await named(percent)).body.filename).toBe("100%25.txt");
+  });
 });
 
 describe("4.6 the contents of files", () => {
