@@ -1,9 +1,9 @@
-import { takeTurns } from "../concurrency.ts";
 import { limitSignal } from "../http/limit-signal.ts";
 import { untilAborted } from "../until-aborted.ts";
 import { parseAllowList } from "./egress-allow-list.ts";
 import { EgressError } from "./egress-error.ts";
 import { type EgressTarget, findTarget, type ResolveHost, resolveHost } from "./egress-target.ts";
+import { createLookups } from "./lookups.ts";
 import type { PinnedResponse } from "./pinned-request.ts";
 import { sendToTarget, toEgressError } from "./send-to-target.ts";
 
@@ -72,6 +72,7 @@ export interface Egress {
 const MOST_REDIRECTS = 3;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const MAX_HEADER_BYTES = 16_384;
+const CONNECT_SHARE = 0.5;
 
 /**
  * Builds the guard. It resolves names itself, checks every address, and connects to exactly the checked address. A name
@@ -79,34 +80,31 @@ const MAX_HEADER_BYTES = 16_384;
  */
 export function createEgress({ allow, resolve = resolveHost }: EgressOptions): Egress {
   const allowed = parseAllowList(allow);
-  const inTurn = takeTurns();
-  // The runtime resolves only a few names at a time, and calls to models share these slots. Slow user-supplied names
-  // must not take all of them, and an aborted lookup must take none.
-  const resolveInTurn = (hostname: string, signal: AbortSignal) =>
-    inTurn(async () => {
-      signal.throwIfAborted();
-      return resolve(hostname);
-    });
+  const lookUp = createLookups(resolve);
   // A name lookup cannot be cancelled, so nobody waits for it after an abort.
   const find = (url: URL, signal: AbortSignal): Promise<EgressTarget> =>
     untilAborted(
-      findTarget(url, allowed, (hostname) => resolveInTurn(hostname, signal)),
+      findTarget(url, allowed, (hostname) => lookUp(hostname, signal)),
       signal,
     );
 
   const follow = async (
     start: string,
-    { accept }: EgressLimits,
+    { accept, timeoutMs }: EgressLimits,
     signal: AbortSignal,
   ): Promise<PinnedResponse> => {
+    const endsAt = performance.now() + timeoutMs;
     let url = parseUrl(start, undefined);
     for (let redirectsLeft = MOST_REDIRECTS; ; redirectsLeft--) {
       const target = await find(url, signal);
+      // One address may take all the time; of several, those that swallow everything leave half of it for the answer.
+      const connectTimeoutMs = (endsAt - performance.now()) * CONNECT_SHARE;
       const response = await sendToTarget(target, {
         method: "GET",
         headers: { accept },
         signal,
         maxHeaderBytes: MAX_HEADER_BYTES,
+        ...(target.addresses.length > 1 && { connectTimeoutMs }),
       });
       if (!REDIRECTS.has(response.status)) return response;
       response.cancel();

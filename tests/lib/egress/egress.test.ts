@@ -1,5 +1,5 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createEgress, type EgressLimits } from "../../../src/lib/egress/egress.ts";
 import { EgressError } from "../../../src/lib/egress/egress-error.ts";
@@ -252,6 +252,21 @@ describe("a server outside", () => {
     expect(Buffer.from(fetched.bytes).toString()).toBe("hello from /end");
   });
 
+  it("is tried at its next address when the first one takes the connection and says nothing", async () => {
+    const accepted = createTcpServer();
+    await new Promise<void>((resolve) => accepted.listen(outside.port, "127.0.0.3", resolve));
+    const resolve = async () => ["127.0.0.3", "127.0.0.2"];
+    const several = createEgress({ allow: ["127.0.0.0/8"], resolve });
+    const before = outside.connections();
+    // The second one speaks no TLS either, and is asked in time.
+    const address = `https://several.test:${outside.port}/end`;
+    expect((await refusal(several.fetch(address, limits({ timeoutMs: 1_000 })))).reason).toBe(
+      "failed",
+    );
+    expect(outside.connections()).toBe(before + 1);
+    accepted.close();
+  });
+
   it("waits for no name longer than the call's time", async () => {
     const resolve = () => new Promise<never>(() => {});
     const stuck = createEgress({ allow: [], resolve });
@@ -288,7 +303,6 @@ describe("Names", () => {
     await expect.poll(() => asked).toEqual(["one.test"]);
     leaving.abort(new Error("The client left."));
     await expect(second).rejects.toThrow("The client left.");
-    expect(asked).toEqual(["one.test"]);
     answers.shift()?.();
     expect((await first).reason).toBe("forbidden");
     await expect.poll(() => asked).toEqual(["one.test", "three.test"]);
