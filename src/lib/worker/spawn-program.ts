@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { getPriority, setPriority } from "node:os";
 import type { Readable, Writable } from "node:stream";
 import { pathToFileURL } from "node:url";
+import { WorkFailure } from "./work-failure.ts";
 
 const MIB = 1024 * 1024;
 
@@ -20,10 +21,14 @@ export interface SpawnOptions {
 const BACKGROUND_STEPS = 5;
 const LOWEST_PRIORITY = 19;
 
+const OUT_OF_DESCRIPTORS =
+  "No further process can be started: the server has no file descriptor left. Raise its limit of open files.";
+
 /**
  * Starts a module of this program as a process of its own, in this runtime. It sees none of the server's environment,
  * and it is the first to end when the machine runs out of memory. Named by a `new URL` relative to
- * `import.meta.url`, it is made together with the server where that is made one program, and starts sooner.
+ * `import.meta.url`, it is made together with the server where that is made one program, and starts sooner. Throws a
+ * `WorkFailure` where no file descriptor is left.
  */
 export function spawnProgram(
   program: string,
@@ -39,6 +44,9 @@ export function spawnProgram(
     env: { BUN_JSC_forceRAMSize: String(heapMb * MIB) },
     stdio: ["pipe", "pipe", "ignore"],
   });
+  // Where the system refuses a start it tells so by this event, which would end the server if nobody heard it.
+  child.on("error", () => undefined);
+  if (child.stdout === undefined) throw new WorkFailure("failed", OUT_OF_DESCRIPTORS);
   const { pid } = child;
   if (pid === undefined) return child;
   killFirst(pid);

@@ -87,13 +87,17 @@ export async function runCommand(
 
 /** Killing this process kills all of the sandbox: its first process is bound to it, and all others to that. */
 function start(sandbox: Sandbox, command: string): Child {
-  return spawn(sandbox.programs.bwrap, sandboxArguments(sandbox, command), {
+  const child = spawn(sandbox.programs.bwrap, sandboxArguments(sandbox, command), {
     // A signal to the server's group is for the server.
     detached: true,
     cwd: "/",
     env: {},
     stdio: ["ignore", "pipe", "pipe"],
   });
+  if (child.stdout !== undefined) return child;
+  // The event that tells why would end the server if nobody heard it.
+  child.on("error", () => undefined);
+  throw new SandboxFailure("the server has no file descriptor left");
 }
 
 /** Resolves with the exit code when all output has been read; null when a signal ended it. */

@@ -299,6 +299,12 @@ describe("processes end", () => {
     await expect.poll(() => isAlive(pid)).toBe(false);
   });
 
+  test("and do not start where no file descriptor is left, which ends nothing else", async () => {
+    const server = await spawnProgram("spawn-without-descriptors");
+    expect(await server.ended).toBe(0);
+    expect(server.output()).toMatch(/WorkFailure: .*no file descriptor left.*\nit goes on\n/);
+  });
+
   test("when the server is killed, even while they are busy", async () => {
     const server = await spawnProgram("hold-worker");
     await server.says("worker ");
