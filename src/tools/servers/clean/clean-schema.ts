@@ -1,14 +1,22 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json/json.ts";
 import { type CleanBudget, type CleanLimits, createCleanBudget, TooLarge } from "./clean-budget.ts";
-import { cleanText, cutText } from "./clean-text.ts";
+import { cutText } from "./clean-text.ts";
+import {
+  type Copying,
+  copyNames,
+  copyText,
+  copyValue,
+  MAX_DEPTH,
+  mapEntries,
+  SMALL_BYTES,
+} from "./copy-values.ts";
+import { followPointer } from "./follow-pointer.ts";
+import { loosenSchema } from "./loosen-schema.ts";
 
 /** Of one schema. */
 const LIMITS: CleanLimits = { bytes: 65_536, nodes: 5_000 };
-const MAX_DEPTH = 32;
 const MAX_ENUM = 500;
 const MAX_PATTERN_SHOWN = 200;
-/** What a value without text costs: a number, a word, or the brackets of a list with a comma. */
-const SMALL_BYTES = 4;
 
 /** Accepts whatever the tool server itself accepts. */
 const ANY_OBJECT: JsonObject = { type: "object" };
@@ -26,12 +34,10 @@ const TYPES: ReadonlySet<unknown> = new Set([
 type Clean = (value: JsonValue, place: Place) => JsonValue | undefined;
 
 /** Where a part of the schema is. */
-interface Place {
+interface Place extends Copying {
   readonly root: JsonObject;
-  readonly depth: number;
   /** The references that led here. */
   readonly path: readonly string[];
-  readonly budget: CleanBudget;
 }
 
 const number: Clean = (value) => (typeof value === "number" ? value : undefined);
@@ -51,12 +57,18 @@ const namedSchemas: Clean = (value, place) =>
   isJsonObject(value)
     ? mapEntries(value, place.budget, (item) => schema(item, place) ?? anything(place))
     : undefined;
-const anyValue: Clean = (value, { depth, budget }) => copyValue(value, depth, budget);
+const anyValue: Clean = (value, place) => copyValue(value, place);
+/** A value that others are compared with is whole, or there is none: one that is cut would refuse what is equal to it. */
+const comparedValue: Clean = (value, place) => {
+  const before = place.losses.count;
+  const copy = copyValue(value, place);
+  return place.losses.count === before ? copy : undefined;
+};
 
 /**
  * The keywords that are kept, with how. Left out are `$id`, `$anchor` and the like; `pattern` and `patternProperties`,
  * which can take a validator hours; `uniqueItems`, which compares everything with everything. The tool server checks
- * them itself. References are replaced by what they refer to.
+ * them itself. References are replaced by what they refer to. What refuses more where a part of it checks less goes too.
  */
 const KEYWORDS: Readonly<Record<string, Clean>> = {
   type: (value) => (isType(value) ? value : undefined),
@@ -64,10 +76,10 @@ const KEYWORDS: Readonly<Record<string, Clean>> = {
   description: text,
   format: text,
   default: anyValue,
-  const: anyValue,
+  const: comparedValue,
   enum: (value, place) =>
     Array.isArray(value) && value.length > 0 && value.length <= MAX_ENUM
-      ? anyValue(value, place)
+      ? comparedValue(value, place)
       : undefined,
   examples: (value, place) => (Array.isArray(value) ? anyValue(value, place) : undefined),
   minimum: number,
@@ -92,9 +104,9 @@ const KEYWORDS: Readonly<Record<string, Clean>> = {
   unevaluatedProperties: schema,
   propertyNames: schema,
   dependentSchemas: namedSchemas,
-  dependentRequired: (value, { budget }) =>
+  dependentRequired: (value, place) =>
     isJsonObject(value)
-      ? mapEntries(value, budget, (item) => copyNames(item, budget) ?? [])
+      ? mapEntries(value, place.budget, (item) => names(item, place) ?? lost(place, []))
       : undefined,
   items: schema,
   prefixItems: schemas,
@@ -113,6 +125,11 @@ const KEYWORDS: Readonly<Record<string, Clean>> = {
 };
 
 const CLEANERS = Object.entries(KEYWORDS);
+/** What may check something at the tool server, and not here; and `nullable`, by which the type accepts more. */
+const UNCHECKED: readonly string[] = [
+  ...["pattern", "patternProperties", "uniqueItems", "format", "dependencies", "nullable"],
+  ...["$dynamicRef", "$recursiveRef"],
+];
 
 /**
  * Returns the schema of a tool's arguments as it is shown and checked here; undefined where it is no object schema. What
@@ -127,7 +144,8 @@ export function cleanInputSchema(
   if (!isJsonObject(input)) return ANY_OBJECT;
   const budget = createCleanBudget(LIMITS, listBudget);
   try {
-    const cleaned = cleanNode(input, { root: input, depth: 0, path: [], budget });
+    const place: Place = { root: input, depth: 0, path: [], budget, losses: { count: 0 } };
+    const cleaned = cleanNode(input, place);
     const whole: JsonObject = { ...ANY_OBJECT, ...(isJsonObject(cleaned) && cleaned) };
     // The budget does not count the escapes of JSON.
     return Buffer.byteLength(JSON.stringify(whole)) <= LIMITS.bytes ? whole : ANY_OBJECT;
@@ -150,31 +168,56 @@ export function isInputSchema(input: JsonValue | undefined): boolean {
 
 function cleanNode(node: JsonObject | boolean, place: Place): JsonObject | boolean {
   const { depth, budget } = place;
-  if (typeof node === "boolean" || depth >= MAX_DEPTH) {
+  if (typeof node === "boolean") {
     budget.spend(SMALL_BYTES);
-    return node === false ? node : true;
+    return node;
   }
+  if (depth >= MAX_DEPTH) return anything(place);
   budget.spend(SMALL_BYTES, 1);
   const below = { ...place, depth: depth + 1 };
+  const { cleaned, lostIn } = cleanKeywords(node, below);
+  const before = place.losses.count;
+  const referred = followReference(node["$ref"], below);
+  if (place.losses.count > before) lostIn.add("$ref");
+  if (referred === undefined) return loosenSchema(cleaned, lostIn);
+  if (Object.keys(cleaned).length === 0) return referred;
+  const loosened = loosenSchema(cleaned, lostIn);
+  const rest = Array.isArray(loosened["allOf"]) ? loosened["allOf"] : [];
+  return { ...loosened, allOf: [...rest, referred] };
+}
+
+/** Returns what is kept of a schema, and the keywords that check less than the tool server does. */
+function cleanKeywords(node: JsonObject, place: Place) {
+  const { budget, losses } = place;
   const cleaned: Record<string, JsonValue> = {};
+  const lostIn = new Set<string>();
   // The known keywords are looked up: how many others there are costs nothing.
   for (const [keyword, clean] of CLEANERS) {
     const value = keywordOf(node, keyword);
-    const copy = value === undefined ? undefined : clean(value, below);
+    if (value === undefined) continue;
+    const before = losses.count;
+    const copy = clean(value, place);
+    if (copy === undefined) losses.count += 1;
+    if (losses.count > before) lostIn.add(keyword);
     if (copy === undefined) continue;
     budget.spend(keyword.length + SMALL_BYTES);
     cleaned[keyword] = copy;
   }
-  const referred = followReference(node["$ref"], below);
-  if (referred === undefined) return cleaned;
-  if (Object.keys(cleaned).length === 0) return referred;
-  const rest = Array.isArray(cleaned["allOf"]) ? cleaned["allOf"] : [];
-  return { ...cleaned, allOf: [...rest, referred] };
+  for (const keyword of UNCHECKED) {
+    if ((node[keyword] ?? false) !== false) lostIn.add(lost(place, keyword));
+  }
+  return { cleaned, lostIn };
 }
 
-function anything({ budget }: Place): true {
-  budget.spend(SMALL_BYTES);
-  return true;
+function anything(place: Place): true {
+  place.budget.spend(SMALL_BYTES);
+  return lost(place, true);
+}
+
+/** Returns what stands for something that checked more. */
+function lost<Rest>({ losses }: Place, rest: Rest): Rest {
+  losses.count += 1;
+  return rest;
 }
 
 /** Returns what a reference within the schema refers to; undefined for another one. A circle ends: anything goes there. */
@@ -182,31 +225,13 @@ function followReference(
   reference: JsonValue | undefined,
   place: Place,
 ): JsonObject | boolean | undefined {
-  if (typeof reference !== "string" || !/^#(?:\/|$)/.test(reference)) return undefined;
+  if (reference === undefined) return undefined;
+  if (typeof reference !== "string" || !/^#(?:\/|$)/.test(reference)) return lost(place, undefined);
   place.budget.spendText(reference);
   if (place.path.includes(reference)) return anything(place);
-  let target: JsonValue | undefined = place.root;
-  for (const word of reference.split("/").slice(1)) {
-    const name = decodePointer(word);
-    target = valueIn(target, name);
-  }
-  if (typeof target !== "boolean" && !isJsonObject(target)) return undefined;
+  const target = followPointer(place.root, reference);
+  if (typeof target !== "boolean" && !isJsonObject(target)) return lost(place, undefined);
   return cleanNode(target, { ...place, path: [...place.path, reference] });
-}
-
-function valueIn(container: JsonValue | undefined, name: string): JsonValue | undefined {
-  const isInside =
-    typeof container === "object" && container !== null && Object.hasOwn(container, name);
-  return isInside ? (Reflect.get(container, name) as JsonValue) : undefined;
-}
-
-function decodePointer(word: string): string {
-  const plain = word.replaceAll("~1", "/").replaceAll("~0", "~");
-  try {
-    return decodeURIComponent(plain);
-  } catch {
-    return plain;
-  }
 }
 
 /**
@@ -231,47 +256,6 @@ function keywordOf(node: JsonObject, keyword: string): JsonValue | undefined {
     default:
       return value;
   }
-}
-
-function copyText(value: string, budget: CleanBudget): string {
-  budget.spendText(value);
-  return cleanText(value);
-}
-
-/** Returns the names of a list without repetitions; undefined where it is no list of names. */
-function copyNames(value: JsonValue, budget: CleanBudget): readonly string[] | undefined {
-  if (!Array.isArray(value)) return undefined;
-  const copies = new Set<string>();
-  for (const name of value) {
-    budget.spend(1);
-    if (typeof name !== "string") return undefined;
-    copies.add(copyText(name, budget));
-  }
-  return [...copies];
-}
-
-function copyValue(value: JsonValue, depth: number, budget: CleanBudget): JsonValue | undefined {
-  if (typeof value === "string") return copyText(value, budget);
-  budget.spend(typeof value === "number" ? String(value).length : SMALL_BYTES);
-  if (typeof value !== "object" || value === null) return value;
-  if (depth >= MAX_DEPTH) return undefined;
-  const copyItem = (item: JsonValue) => copyValue(item, depth + 1, budget) ?? null;
-  if (!Array.isArray(value)) return mapEntries(value as JsonObject, budget, copyItem);
-  budget.spend(value.length);
-  return value.map(copyItem);
-}
-
-/** Unlike an assignment, it makes a property even of the name `__proto__`. */
-function mapEntries(
-  value: JsonObject,
-  budget: CleanBudget,
-  change: (item: JsonValue) => JsonValue,
-): JsonObject {
-  const given = Object.keys(value);
-  budget.spend(given.length * 2);
-  return Object.fromEntries(
-    given.map((name) => [copyText(name, budget), change(value[name] ?? null)]),
-  );
 }
 
 function isType(value: JsonValue): boolean {

@@ -61,6 +61,7 @@ describe("The schema of a tool's arguments", () => {
         either: { anyOf: [{ type: "string" }, { type: "object", additionalProperties: false }] },
         pair: { type: "array", prefixItems: [{ type: "number" }, true], items: false },
         kind: { const: "weather", deprecated: true },
+        nothing: { const: null },
       },
       { required: ["city"], additionalProperties: false, minProperties: 1 },
     );
@@ -147,6 +148,108 @@ describe("The schema of a tool's arguments", () => {
       { $schema: draft },
     );
     expect(faultOf(schema, { pair: [1] })).toContain("must be string");
+  });
+
+  const leaf = object({ type: { const: "eq" }, key: { type: "string" } }, { required: ["type"] });
+  const and = object(
+    {
+      type: { const: "and" },
+      filters: {
+        type: "array",
+        items: { oneOf: [{ $ref: "#/$defs/leaf" }, { $ref: "#/$defs/and" }] },
+      },
+    },
+    { required: ["type", "filters"] },
+  );
+  const filterDefs = { $defs: { leaf, and } };
+  const words = { type: "string", pattern: "^[A-Z]+-[0-9]+$" };
+  const digits = { type: "string", pattern: "^[0-9]+$" };
+  const deep = nested(40);
+
+  it.each<[what: string, property: JsonValue, value: JsonValue, more?: JsonObject]>([
+    ["a pattern below not", { type: "string", not: { pattern: "^tmp-" } }, "a1"],
+    ["a format below not", { type: "string", not: { format: "date" } }, "a1"],
+    ["a pattern below two nots", { not: { not: digits } }, "12"],
+    ["one of two patterns", { oneOf: [digits, words] }, "ABC-1"],
+    ["the other of two patterns", { oneOf: [digits, words] }, "12"],
+    [
+      "one of two patterns beside alternatives",
+      { oneOf: [digits, words], anyOf: [{ minLength: 1 }, { type: "null" }] },
+      "12",
+    ],
+    [
+      "one of two unknown references",
+      { oneOf: [{ $ref: "http://a.test/b" }, { $ref: "#/none" }] },
+      5,
+    ],
+    [
+      "one of two enumerations that are too long",
+      { oneOf: [{ enum: manyNames(501) }, { type: "string", maxLength: 1 }] },
+      "a",
+    ],
+    // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema
+    ["a condition with a pattern", { if: digits, then: { minLength: 5 }, else: true }, "b"],
+    [
+      "unique items at most once",
+      { contains: { uniqueItems: true, type: "array" }, maxContains: 1 },
+      [[1, 1], [2]],
+    ],
+    [
+      "alternatives that hold themselves",
+      { oneOf: [{ $ref: "#/$defs/leaf" }, { $ref: "#/$defs/and" }] },
+      { type: "and", filters: [{ type: "eq", key: "a" }] },
+      filterDefs,
+    ],
+    [
+      "no circle",
+      { not: { $ref: "#/$defs/loop" } },
+      1,
+      { $defs: { loop: { $ref: "#/$defs/loop" } } },
+    ],
+    [
+      "names by a pattern alone",
+      object({ id: true }, { patternProperties: { "^x-": true }, additionalProperties: false }),
+      { id: 1, "x-team": "a" },
+    ],
+    [
+      "names by a pattern, and others of a type",
+      {
+        patternProperties: { "^x-": { type: "string" } },
+        additionalProperties: { type: "number" },
+      },
+      { id: 1, "x-team": "a" },
+    ],
+    [
+      "names by a pattern within, and no others",
+      {
+        allOf: [object({ id: true }, { patternProperties: { "^x-": true } })],
+        unevaluatedProperties: false,
+      },
+      { id: 1, "x-team": "a" },
+    ],
+    [
+      "names by a reference, and no others",
+      { $ref: "http://a.test/b", unevaluatedProperties: false },
+      { id: 1 },
+    ],
+    ["a constant that is too deep", { const: deep }, deep],
+    ["an enumeration that is too deep", { enum: [deep] }, deep],
+  ])("accepts what the tool server accepts where it cannot check all of it: %s", (...row) => {
+    const [, property, value, more] = row;
+    expect(faultOf(object({ property }, more), { property: value })).toBeUndefined();
+  });
+
+  it("refuses what it can, beside what it cannot check", () => {
+    const schema = object({
+      property: { type: "string", not: { const: "a" }, oneOf: [digits, { const: "a" }] },
+      closed: object({ id: { pattern: "a" } }, { additionalProperties: false }),
+      one: { oneOf: [{ type: "number" }, { minimum: 5 }] },
+    });
+    expect(faultOf(schema, { property: "a" })).toContain("'property' must NOT be valid");
+    expect(faultOf(schema, { closed: { other: 1 } })).toContain("'closed.other' is unknown");
+    expect(faultOf(schema, { one: 7 })).toContain("exactly one");
+    const open = { patternProperties: { a: true }, additionalProperties: true };
+    expect(cleanProperty(open)).toEqual({ additionalProperties: true });
   });
 
   it("has what references refer to in their place", () => {
