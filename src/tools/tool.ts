@@ -40,6 +40,8 @@ export interface ToolContent {
   readonly parts: readonly JsonObject[];
   /** By the tool's `outputSchema`, if it has one. */
   readonly structured?: JsonValue | undefined;
+  /** Its JSON text, where it has numbers that parsing changed. */
+  readonly structuredText?: string | undefined;
 }
 
 export interface ToolResult {

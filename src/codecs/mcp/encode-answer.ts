@@ -32,6 +32,8 @@ export interface McpContent {
   /** In the form of the protocol. */
   readonly parts: readonly JsonObject[];
   readonly structured?: JsonValue | undefined;
+  /** Its JSON text, where it has numbers that parsing changed. */
+  readonly structuredText?: string | undefined;
 }
 
 /** Clients may keep the facts about a server for a while. The list depends on a key, whose rights change at any time. */
@@ -77,15 +79,26 @@ export function callResult(
   return { content: parts, ...(isKnown && { structuredContent: structured }), isError };
 }
 
+export interface AnswerFacts extends Pick<ServerFacts, "version"> {
+  readonly era: Era;
+  /** Stands for the structured content of the result, if it has one. */
+  readonly structuredText?: string | undefined;
+}
+
 /** Encodes a whole answer. */
 export function encodeResult(
   id: RequestId,
   result: JsonObject,
-  { era, version }: { readonly era: Era; readonly version: string },
+  { era, version, structuredText }: AnswerFacts,
 ): string {
   const meta = { "io.modelcontextprotocol/serverInfo": serverInfoOf(version) };
   const said = era === "modern" ? { resultType: "complete", ...result, _meta: meta } : result;
-  return JSON.stringify({ jsonrpc: "2.0", id, result: said });
+  if (structuredText === undefined || said["structuredContent"] === undefined) {
+    return JSON.stringify({ jsonrpc: "2.0", id, result: said });
+  }
+  const { structuredContent: _changed, ...rest } = said;
+  const others = JSON.stringify(rest).slice(0, -1);
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${others},"structuredContent":${structuredText}}}`;
 }
 
 /** @param id is undefined for a message whose id cannot be read. */

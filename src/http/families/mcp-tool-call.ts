@@ -65,7 +65,11 @@ export async function answerToolCall(deps: Deps, call: McpCall): Promise<Respons
   const said = reply.limits && errorForm.sayLimits(reply.limits, deps.clock.now());
   return answerLate({
     text: reply.result.then((result) =>
-      encodeResult(request.id, callResult(result, era), { era, version: deps.version }),
+      encodeResult(request.id, callResult(result, era), {
+        era,
+        version: deps.version,
+        structuredText: result.content?.structuredText,
+      }),
     ),
     maySwitch: readsEventStreams(context.req.raw.headers.get("accept")),
     keepaliveMs: deps.settings.STREAM_KEEPALIVE_MS,

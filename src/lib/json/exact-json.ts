@@ -4,6 +4,7 @@ import type { JsonValue } from "./json.ts";
 const SUSPICIOUS = /\d{16}|\d[eE]\+?\d{3}/;
 /** Strings are matched so that digits inside them stay. Written without a choice inside a loop, which could backtrack. */
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const STRING_OR_SPACE = /"[^"\\]*(?:\\.[^"\\]*)*"|[ \t\r\n]+/g;
 const INTEGER = /^-?\d+$/;
 
 /**
@@ -11,13 +12,18 @@ const INTEGER = /^-?\d+$/;
  * number too large to be one. A text that is no JSON stays none.
  */
 export function keepLargeNumbers(text: string): string {
-  if (!SUSPICIOUS.test(text)) return text;
+  if (!mayHaveLargeNumbers(text)) return text;
   return text.replace(STRING_OR_NUMBER, (token, offset: number) => {
     if (token.startsWith('"')) return token;
     const value = Number(token);
     const isKept = INTEGER.test(token) ? Number.isSafeInteger(value) : Number.isFinite(value);
     return isKept || isName(text, offset + token.length) ? token : `"${token}"`;
   });
+}
+
+/** Finds out quickly. It is true of some texts without such a number, too. */
+export function mayHaveLargeNumbers(text: string): boolean {
+  return SUSPICIOUS.test(text);
 }
 
 /** Whether a colon follows. A name without quotation marks is no JSON, and must not become some. */
@@ -30,4 +36,16 @@ function isName(text: string, end: number): boolean {
 /** Parses JSON as `JSON.parse` does, after `keepLargeNumbers`. Throws a `SyntaxError`. */
 export function parseExactJson(text: string): JsonValue {
   return JSON.parse(keepLargeNumbers(text)) as JsonValue;
+}
+
+/**
+ * Returns a JSON text as `JSON.stringify` would write its value if that kept every number; undefined where it does. The text
+ * must be valid JSON.
+ */
+export function writeLargeNumbers(text: string): string | undefined {
+  if (keepLargeNumbers(text) === text) return undefined;
+  return text.replace(STRING_OR_SPACE, (token) => {
+    if (!token.startsWith('"')) return "";
+    return token.includes("\\") ? JSON.stringify(JSON.parse(token)) : token;
+  });
 }

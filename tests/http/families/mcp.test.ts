@@ -217,6 +217,30 @@ describe("POST /mcp", () => {
     expect(findMcpFault("CallToolResult", old, "2025-06-18")).toBe(undefined);
   });
 
+  it("passes on numbers in structured content with all their digits", async () => {
+    const structuredText = '{"message_id":1234567890123456789}';
+    const text = { type: "text", text: structuredText };
+    const content = { parts: [text], structured: JSON.parse(structuredText), structuredText };
+    stage.tools.push(testTool("post", async () => ({ text: structuredText, content })));
+    const { message, headers } = modern("tools/call", { name: "post" });
+    const old = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "post" } };
+    const answers = [
+      await stage.post(bound.key, message, { headers }),
+      await stage.post(bound.key, old),
+    ];
+    for (const answer of answers) {
+      const body = await answer.text();
+      expect(body).toContain(`"structuredContent":${structuredText}`);
+      expect(JSON.parse(body).result).toMatchObject({
+        content: [text],
+        structuredContent: content.structured,
+        isError: false,
+      });
+    }
+    content.structured = [1];
+    expect(await (await stage.post(bound.key, old)).text()).not.toContain("structuredContent");
+  });
+
   describe("with 2026-07-28", () => {
     const ask = async (...given: Parameters<typeof modern>) => {
       const { message, headers } = modern(...given);

@@ -1,4 +1,6 @@
+import { mayHaveLargeNumbers, writeLargeNumbers } from "../../../lib/json/exact-json.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json/json.ts";
+import { rawMember } from "../../../lib/json/raw-json.ts";
 import type { ToolContent, ToolResult } from "../../tool.ts";
 import { ToolServerFailure } from "../client/tool-server-failure.ts";
 import { describePart } from "./describe-part.ts";
@@ -10,9 +12,10 @@ const NO_INPUT =
 /**
  * Returns the text of a tool's result, in which what is no text is named, and its content for clients that take more.
  * Far more than `maxBytes` of text is cut, because cleaning takes long; the rest is left to whoever runs the tool.
- * Throws a `ToolServerFailure` for no result at all.
+ * `message` is the text of the whole answer, for the numbers that parsing changed. Throws a `ToolServerFailure` for no
+ * result at all.
  */
-export function readResult(result: JsonObject, maxBytes: number): ToolResult {
+export function readResult(result: JsonObject, maxBytes: number, message: string): ToolResult {
   const { content, structuredContent, isError, resultType } = result;
   if (resultType === "input_required") return { text: NO_INPUT, isError: true };
   const isComplete = resultType === undefined || resultType === "complete";
@@ -24,12 +27,16 @@ export function readResult(result: JsonObject, maxBytes: number): ToolResult {
   const isOneText = parts.length === 1 && isText(parts[0]) && structuredContent === undefined;
   const texts = parts.map(describePart);
   const hasText = parts.some(isText);
+  const structured =
+    structuredContent === undefined
+      ? undefined
+      : readStructured(structuredContent, message, maxBytes);
   // A result with structured content should repeat it as a text; many leave that out.
-  if (!hasText && structuredContent !== undefined) texts.push(JSON.stringify(structuredContent));
+  if (!hasText && structured !== undefined) texts.push(structured.text);
   return {
     text: cleanStart(texts.join("\n"), maxBytes),
     ...(isError === true && { isError }),
-    ...(!isOneText && { content: contentOf(parts, structuredContent, maxBytes) }),
+    ...(!isOneText && { content: contentOf(parts, structured, maxBytes) }),
   };
 }
 
@@ -37,19 +44,39 @@ function isText(part: JsonValue | undefined): boolean {
   return isJsonObject(part) && part["type"] === "text";
 }
 
+interface Structured {
+  readonly value: JsonValue;
+  /** As JSON, with all digits of its numbers. */
+  readonly text: string;
+  /** Whether `value` has other numbers. */
+  readonly isChanged: boolean;
+}
+
+function readStructured(value: JsonValue, message: string, maxBytes: number): Structured {
+  const sent = rawMember(rawMember(message, "result") ?? "{}", "structuredContent") ?? "null";
+  // Far more than is of use stays as it came, because writing it anew takes long.
+  const isFarTooLong = sent.length > maxBytes * 4 && mayHaveLargeNumbers(sent);
+  const exact = isFarTooLong ? sent : writeLargeNumbers(sent);
+  return { value, text: exact ?? JSON.stringify(value), isChanged: exact !== undefined };
+}
+
 function contentOf(
   parts: readonly JsonValue[],
-  structured: JsonValue | undefined,
+  structured: Structured | undefined,
   maxBytes: number,
 ): ToolContent {
   const read = readParts(parts, maxBytes);
   if (structured === undefined) return { parts: read };
-  const text = JSON.stringify(structured);
+  const { value, text, isChanged } = structured;
   const bytes = Buffer.byteLength(text);
   if (bytes > maxBytes) {
     const note = `[structured content of ${bytes} bytes: left out]`;
     return { parts: [...read, { type: "text", text: note }] };
   }
   // Clients that read texts alone get it as one.
-  return { parts: read.length > 0 ? read : [{ type: "text", text }], structured };
+  return {
+    parts: read.length > 0 ? read : [{ type: "text", text }],
+    structured: value,
+    ...(isChanged && { structuredText: text }),
+  };
 }

@@ -68,7 +68,9 @@ export function createToolServerClient({
           return exchange.ask({ server, dialect, message, headers, signal: limited });
         };
         const reply = replyOf(await dialects.use(server, limited, ask));
-        if (reply.error === undefined) return readResult(reply.result, maxResultBytes);
+        if (reply.error === undefined) {
+          return readResult(reply.result, maxResultBytes, reply.text);
+        }
         return {
           text: `The tool server reports: ${describeError(reply.error)}`,
           isError: true,

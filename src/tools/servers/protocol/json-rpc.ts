@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json/json.ts";
 import { isDeeperThan } from "../../../lib/json/json-depth.ts";
+import { rawElements } from "../../../lib/json/raw-json.ts";
 import { ToolServerFailure } from "../client/tool-server-failure.ts";
 
 const MAX_DEPTH = 64;
@@ -13,7 +14,12 @@ export interface Message {
 
 /** What a tool server answers to a request. */
 export type Reply =
-  | { readonly result: JsonObject; readonly error?: undefined }
+  | {
+      readonly result: JsonObject;
+      /** The whole message as it came: parsing alone changes large numbers. */
+      readonly text: string;
+      readonly error?: undefined;
+    }
   | { readonly error: ReplyError; readonly result?: undefined };
 
 export interface ReplyError {
@@ -29,7 +35,7 @@ export type Received =
   | { readonly kind: "notification" };
 
 /** Parses what a tool server sent. Throws a `ToolServerFailure`. */
-export function parseJson(text: string): JsonValue {
+function parseJson(text: string): JsonValue {
   if (isDeeperThan(MAX_DEPTH, Buffer.from(text))) {
     throw broken("The tool server's answer is nested too deeply.");
   }
@@ -41,7 +47,8 @@ export function parseJson(text: string): JsonValue {
 }
 
 /** Reads a message that came as the answer to the request of this id. Throws a `ToolServerFailure`. */
-export function readReceived(message: JsonValue, id: number): Received {
+export function readReceived(sent: string, id: number): Received {
+  const { message, text } = onlyMessage(parseJson(sent), sent);
   if (!isJsonObject(message) || message["jsonrpc"] !== "2.0") {
     throw broken("The tool server's answer is no JSON-RPC 2.0 message.");
   }
@@ -50,7 +57,7 @@ export function readReceived(message: JsonValue, id: number): Received {
     const isRequest = typeof sentId === "string" || typeof sentId === "number";
     return isRequest ? { kind: "request", id: sentId, method } : { kind: "notification" };
   }
-  const reply = readReply(message);
+  const reply = readReply(message, text);
   // A server that could not read the request does not know its id.
   const isUnread = reply.error !== undefined && (sentId === null || sentId === undefined);
   if (sentId !== id && !isUnread) {
@@ -59,14 +66,20 @@ export function readReceived(message: JsonValue, id: number): Received {
   return { kind: "reply", reply };
 }
 
-function readReply({ result, error }: JsonObject): Reply {
+/** The oldest version of the protocol has lists of messages. */
+function onlyMessage(parsed: JsonValue, text: string) {
+  if (!Array.isArray(parsed) || parsed.length !== 1) return { message: parsed, text };
+  return { message: parsed[0] as JsonValue, text: rawElements(text)[0] ?? text };
+}
+
+function readReply({ result, error }: JsonObject, text: string): Reply {
   if (isJsonObject(error) && result === undefined) {
     const { code, message, data } = error;
     if (typeof code === "number") {
       return { error: { code, message: typeof message === "string" ? message : "", data } };
     }
   }
-  if (isJsonObject(result) && error === undefined) return { result };
+  if (isJsonObject(result) && error === undefined) return { result, text };
   throw broken("The tool server's answer has neither a result nor an error.");
 }
 

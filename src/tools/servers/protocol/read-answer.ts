@@ -1,11 +1,10 @@
 import type { EgressResponse } from "../../../lib/egress/egress.ts";
 import { EgressError } from "../../../lib/egress/egress-error.ts";
 import { SseReader } from "../../../lib/http/sse-reader.ts";
-import type { JsonValue } from "../../../lib/json/json.ts";
 import { cleanLine } from "../clean/clean-text.ts";
 import { ToolServerFailure } from "../client/tool-server-failure.ts";
 import { toToolServerFailure } from "./egress-failure.ts";
-import { broken, parseJson, type Received, type Reply, readReceived } from "./json-rpc.ts";
+import { broken, type Received, type Reply, readReceived } from "./json-rpc.ts";
 
 /** Of one answer, with everything that comes before it in its stream. */
 export const MAX_ANSWER_BYTES = 4 * 2 ** 20;
@@ -75,14 +74,9 @@ async function readByType(
 async function readJsonAnswer(response: EgressResponse, id: number): Promise<Reply> {
   const pieces: Uint8Array[] = [];
   for await (const piece of response.body) pieces.push(piece);
-  const received = readReceived(onlyMessage(parseJson(Buffer.concat(pieces).toString())), id);
+  const received = readReceived(Buffer.concat(pieces).toString(), id);
   if (received.kind === "reply") return received.reply;
   throw broken("The tool server's answer has neither a result nor an error.");
-}
-
-/** The oldest version of the protocol has lists of messages. */
-function onlyMessage(parsed: JsonValue): JsonValue {
-  return Array.isArray(parsed) && parsed.length === 1 ? (parsed[0] ?? null) : parsed;
 }
 
 async function readStream(
@@ -97,7 +91,7 @@ async function readStream(
     if (reply !== undefined || data === "" || (name ?? "message") !== "message") return;
     messages += 1;
     if (messages > MAX_MESSAGES) throw broken("The tool server sent too many messages.");
-    const received = readReceived(parseJson(data), id);
+    const received = readReceived(data, id);
     if (received.kind === "reply") reply = received.reply;
     else if (received.kind === "request") onRequest(received);
   };

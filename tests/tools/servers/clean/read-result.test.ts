@@ -2,11 +2,17 @@ import { expect, it } from "vitest";
 import type { JsonObject } from "../../../../src/lib/json/json.ts";
 import { readResult as readAnyResult } from "../../../../src/tools/servers/clean/read-result.ts";
 
-const contentOf = (result: JsonObject, maxBytes = 65_536) =>
-  readAnyResult(result, maxBytes).content;
-const readResult = (result: JsonObject, maxBytes = 65_536) => {
-  const { content: _content, ...read } = readAnyResult(result, maxBytes);
+const readWhole = (result: JsonObject, maxBytes = 65_536) =>
+  readAnyResult(result, maxBytes, JSON.stringify({ result }));
+const contentOf = (result: JsonObject, maxBytes?: number) => readWhole(result, maxBytes).content;
+const readResult = (result: JsonObject, maxBytes?: number) => {
+  const { content: _content, ...read } = readWhole(result, maxBytes);
   return read;
+};
+/** Reads a result with this JSON as its structured content. */
+const readStructured = (json: string, maxBytes = 65_536) => {
+  const message = `{"jsonrpc":"2.0","id":1,"result":{"structuredContent":${json}}}`;
+  return readAnyResult(JSON.parse(message).result, maxBytes, message);
 };
 const data = Buffer.alloc(12_345).toString("base64");
 
@@ -121,6 +127,30 @@ it("Structured content is kept, also as a text where there is none, unless it is
   expect(contentOf({ content: [], structuredContent: "x".repeat(100) }, 50)).toEqual({
     parts: [text("[structured content of 102 bytes: left out]")],
   });
+});
+
+it.each([
+  ['{"id":1234567890123456789}', '{"id":1234567890123456789}'],
+  [
+    '{ "a": [ -9007199254740993, 1.50 ],\n"\\u00e9 b": "\\u00e9\\n1 2" }',
+    '{"a":[-9007199254740993,1.50],"é b":"é\\n1 2"}',
+  ],
+  ["[1e400]", "[1e400]"],
+])("Structured content keeps all digits of its numbers: %s", (json, exact) => {
+  const { text: shown, content } = readStructured(json);
+  expect(shown).toBe(exact);
+  expect(content).toEqual({
+    parts: [text(exact)],
+    structured: JSON.parse(json),
+    structuredText: exact,
+  });
+});
+
+it("Structured content that is far too long keeps its digits, as much as is shown of it", () => {
+  const json = `[1234567890123456789,${" ".repeat(5_000)}1]`;
+  const { text: shown, content } = readStructured(json, 1_000);
+  expect(shown).toMatch(/^\[1234567890123456789,/);
+  expect(content?.structured).toBeUndefined();
 });
 
 it("A tool that asks for further input has failed, with a text for the model", () => {

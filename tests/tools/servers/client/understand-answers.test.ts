@@ -243,6 +243,18 @@ describe("An answer counts", () => {
     expect(await calling({ "tools/call": answer })).toEqual({ text: "done" });
   });
 
+  const numbered =
+    '{"jsonrpc":"2.0","id":ID,"result":{"structuredContent":{"message_id":1234567890123456789}}}';
+  it.each<[what: string, answer: Given]>([
+    ["in JSON", { body: numbered }],
+    ["in a list of one", { body: `[ ${numbered} ]` }],
+    ["in a stream", { headers: STREAM, body: `data: ${numbered}\n\n` }],
+  ])("with all digits of its numbers, %s", async (_what, answer) => {
+    const { text, content } = await calling({ "tools/call": answer });
+    expect(text).toBe('{"message_id":1234567890123456789}');
+    expect(content?.structuredText).toBe(text);
+  });
+
   it("not after too many notifications", async () => {
     const body = `data: ${note}\n\n`.repeat(10_001);
     const failure = await failureOf(calling({ "tools/call": { headers: STREAM, body } }));
