@@ -42,6 +42,8 @@ export interface ToolContent {
   readonly structured?: JsonValue | undefined;
   /** Its JSON text, where it has numbers that parsing changed. */
   readonly structuredText?: string | undefined;
+  /** True where it is too long; a part says so. */
+  readonly isStructuredLeftOut?: boolean;
 }
 
 export interface ToolResult {

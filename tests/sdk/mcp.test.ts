@@ -5,6 +5,7 @@ import {
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { readResult } from "../../src/tools/servers/clean/read-result.ts";
 import { findMcpFault } from "../support/mcp-schemas.ts";
 import { testTool } from "../support/stages/assistant-stage.ts";
 import { type BoundKey, type Json, McpStage } from "../support/stages/tools/mcp-stage.ts";
@@ -151,6 +152,25 @@ describe.each([
       isError: true,
       content: [{ text: expect.stringContaining("took longer than 50 ms") }],
     });
+  });
+
+  it("is told that structured content is left out, of tools with a schema for it too", async () => {
+    const result = { content: [], structuredContent: { rows: "x".repeat(70_000) } };
+    const message = JSON.stringify({ jsonrpc: "2.0", id: 1, result });
+    const run = async () => readResult(result, 65_536, message);
+    const properties = { rows: { type: "string" } };
+    const outputSchema = { type: "object", properties, required: ["rows"] };
+    stage.tools.push(testTool("plain", run), testTool("promised", run, { outputSchema }));
+    expect((await client.listTools()).tools).toHaveLength(3);
+    const note = { text: expect.stringMatching(/70011 bytes: left out.*TOOL_RESULT_MAX_BYTES/) };
+    for (const [name, isError] of [
+      ["plain", false],
+      ["promised", true],
+    ] as const) {
+      const answer = await client.callTool({ name, arguments: {} });
+      expect([name, answer]).toMatchObject([name, { content: [note], isError }]);
+    }
+    await expectSound();
   });
 
   it("is refused by a limit and by a wrong key over HTTP", async () => {

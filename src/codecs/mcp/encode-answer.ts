@@ -34,6 +34,8 @@ export interface McpContent {
   readonly structured?: JsonValue | undefined;
   /** Its JSON text, where it has numbers that parsing changed. */
   readonly structuredText?: string | undefined;
+  /** True where it is too long; a part says so. */
+  readonly isStructuredLeftOut?: boolean;
 }
 
 /** Clients may keep the facts about a server for a while. The list depends on a key, whose rights change at any time. */
@@ -68,15 +70,24 @@ export function listResult(
   };
 }
 
-/** Encodes the answer to `tools/call`. Before 2026-07-28 structured content is an object. */
+/**
+ * Encodes the answer to `tools/call`. Before 2026-07-28 structured content is an object. Where it was left out, a tool with
+ * an `outputSchema` has failed: clients show nothing of a result that lacks what the schema promises.
+ */
 export function callResult(
   { text, isError = false, content }: McpToolResult,
   era: Era,
+  { outputSchema }: Pick<ListedTool, "outputSchema">,
 ): JsonObject {
   if (content === undefined) return { content: [{ type: "text", text }], isError };
-  const { parts, structured } = content;
+  const { parts, structured, isStructuredLeftOut = false } = content;
   const isKnown = era === "modern" ? structured !== undefined : isJsonObject(structured);
-  return { content: parts, ...(isKnown && { structuredContent: structured }), isError };
+  const isPromised = isStructuredLeftOut && outputSchema !== undefined;
+  return {
+    content: parts,
+    ...(isKnown && { structuredContent: structured }),
+    isError: isError || isPromised,
+  };
 }
 
 export interface AnswerFacts extends Pick<ServerFacts, "version"> {

@@ -65,7 +65,7 @@ export async function answerToolCall(deps: Deps, call: McpCall): Promise<Respons
   const said = reply.limits && errorForm.sayLimits(reply.limits, deps.clock.now());
   return answerLate({
     text: reply.result.then((result) =>
-      encodeResult(request.id, callResult(result, era), {
+      encodeResult(request.id, callResult(result, era, tool), {
         era,
         version: deps.version,
         structuredText: result.content?.structuredText,

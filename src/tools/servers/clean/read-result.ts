@@ -70,8 +70,8 @@ function contentOf(
   const { value, text, isChanged } = structured;
   const bytes = Buffer.byteLength(text);
   if (bytes > maxBytes) {
-    const note = `[structured content of ${bytes} bytes: left out]`;
-    return { parts: [...read, { type: "text", text: note }] };
+    const note = `[structured content of ${bytes} bytes: left out, because it exceeds TOOL_RESULT_MAX_BYTES, ${maxBytes}. The tool has run. Ask it for less, or have the setting raised.]`;
+    return { parts: [...read, { type: "text", text: note }], isStructuredLeftOut: true };
   }
   // Clients that read texts alone get it as one.
   return {
