@@ -1,5 +1,5 @@
 import { and, count, eq, isNull } from "drizzle-orm";
-import { withTransaction } from "../../db/context.ts";
+import { type Db, withTransaction } from "../../db/context.ts";
 import { fileBatches, vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
 import { pathGlob } from "../../queue/path-glob.ts";
 import type { WorkContext } from "../../queue/topic.ts";
@@ -17,7 +17,7 @@ const FOLDER_BATCH_FILES = 500;
 
 /**
  * Adds the first new and changed files of a folder, by path, to the store of a batch, and stores how many are left. After
- * a crash it continues with the files that the batch does not have. Rejects with FolderAway.
+ * a crash it continues with the files that the batch does not have. Rejects with FolderAway, and as `addFolderFiles` does.
  *
  * @param isLastTry then a folder that is away ends the batch, too.
  */
@@ -33,7 +33,10 @@ export async function listFolderBatch(
   let found: ChangedFiles = { first: [], count: 0 };
   try {
     const limit = FOLDER_BATCH_FILES - batch.added;
-    if (!batch.isCancelled) found = await findFirstChanged(parts, { ...folder, glob }, limit);
+    if (!batch.isCancelled) {
+      found = await findFirstChanged(parts, { ...folder, glob }, limit);
+      await storeRemaining(parts.db, { batchId, remaining: found.count }, context);
+    }
   } catch (thrown) {
     if (!isLastTry || !(thrown instanceof FolderAway)) throw thrown;
     const { log } = parts;
@@ -48,7 +51,6 @@ export async function listFolderBatch(
     { seen: found.first, context },
   );
   if (!isThere) return;
-  const remaining = found.count - found.first.length;
   await withTransaction(parts.db, async (transaction) => {
     const now = parts.clock.now();
     const [store] = await transaction
@@ -57,12 +59,12 @@ export async function listFolderBatch(
       .where(eq(vectorStores.id, vectorStoreId))
       .for("key share");
     if (store === undefined) return;
-    if (remaining > 0 && store.folderConnection !== null) {
+    if (found.count > found.first.length && store.folderConnection !== null) {
       await enqueueFollowing(transaction, [vectorStoreId], now);
     }
     await transaction
       .update(fileBatches)
-      .set({ listedAt: new Date(now), remaining })
+      .set({ listedAt: new Date(now) })
       .where(eq(fileBatches.id, batchId));
     await reportBatch(transaction, batchId, now);
     await context.checkpoint(transaction);
@@ -85,6 +87,18 @@ async function readBatch({ db }: FolderParts, batchId: string) {
   const { vectorStoreId, fileConnection: connection, glob, cancelledAt } = batch;
   const facts = { added: files?.added ?? 0, isCancelled: cancelledAt !== null };
   return { vectorStoreId, connection, glob: glob ?? "", ...facts };
+}
+
+/** Stored before the first file is added: a batch that is given up leaves for further ones what it did not add. */
+function storeRemaining(
+  db: Db,
+  { batchId, remaining }: { readonly batchId: string; readonly remaining: number },
+  context: WorkContext,
+): Promise<void> {
+  return withTransaction(db, async (transaction) => {
+    await transaction.update(fileBatches).set({ remaining }).where(eq(fileBatches.id, batchId));
+    await context.confirm(transaction);
+  });
 }
 
 interface ChangedFiles {

@@ -1,7 +1,8 @@
 import { lstat } from "node:fs/promises";
 import { and, desc, eq, inArray, notExists, sql } from "drizzle-orm";
+import { ServiceError } from "../../core/service-error.ts";
 import { type Db, withTransaction } from "../../db/context.ts";
-import { files, vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
+import { fileBatches, files, vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { WorkContext } from "../../queue/topic.ts";
@@ -72,8 +73,9 @@ export async function findChanged(
 }
 
 /**
- * Adds files of a folder to a store, in transactions of a few. A file that cannot be read now, or has become too large,
- * is skipped. An earlier version stays found until the new one is. Resolves with false when the store is gone.
+ * Adds files of a folder to a store, in transactions of a few, each of which lowers the count of those that remain for the
+ * batch. A file that cannot be read now, or has become too large, is skipped. An earlier version stays found until the new
+ * one is. Resolves with false when the store is gone. Rejects with `storage_unavailable`, and when the database fails.
  */
 export async function addFolderFiles(
   parts: FolderParts,
@@ -108,7 +110,7 @@ async function addPortion(
       const copy = await takeFile(parts, { ...folder, seen: file });
       if (copy !== undefined) taken.push(copy);
     }
-    isAdded = await insertTaken(parts, folder, { taken, context });
+    isAdded = await insertTaken(parts, folder, { taken, passed: seen.length, context });
   } finally {
     const copies = taken.map(({ fileId }) => fileId);
     if (!isAdded) await forgetFiles(parts.db, copies);
@@ -155,6 +157,7 @@ async function takeFile(
     const fileId = await takeFile(resolved, { filename, ownerId, visibility: "private" });
     return { fileId, sourcePath: path, sourceSize, sourceModifiedMs };
   } catch (thrown) {
+    if (!isOfSource(thrown)) throw thrown;
     log.warn(
       { err: thrown, connection, path },
       "a file of a folder could not be read and is skipped",
@@ -163,10 +166,28 @@ async function takeFile(
   }
 }
 
+const UNREADABLE: ReadonlySet<string> = new Set(["not_found", "request_too_large"]);
+/** Codes of the system that tell of the server or its network, and not of one file. */
+const OF_SERVER = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_|EMFILE|ENFILE|ENOMEM)/;
+
+/** Whether the file itself cannot be read. What fails in FILES_DIR or in the database fails for every file, and passes. */
+function isOfSource(thrown: unknown): boolean {
+  if (thrown instanceof ServiceError) return UNREADABLE.has(thrown.code);
+  if (!(thrown instanceof Error && "syscall" in thrown)) return false;
+  return !("code" in thrown && OF_SERVER.test(String(thrown.code)));
+}
+
+interface Insertion {
+  readonly taken: readonly TakenFile[];
+  /** How many files were taken or skipped. */
+  readonly passed: number;
+  readonly context: WorkContext;
+}
+
 async function insertTaken(
   { db, clock }: FolderParts,
   { vectorStoreId, connection, batchId }: FolderOfStore & { readonly batchId: string | null },
-  { taken, context }: { readonly taken: readonly TakenFile[]; readonly context: WorkContext },
+  { taken, passed, context }: Insertion,
 ): Promise<boolean> {
   return withTransaction(db, async (transaction) => {
     const [store] = await transaction
@@ -182,6 +203,12 @@ async function insertTaken(
     const { generation } = store;
     const jobs = taken.map(({ fileId }) => ({ vectorStoreId, fileId, generation }));
     await enqueueIngestion(transaction, jobs, now);
+    if (batchId !== null) {
+      await transaction
+        .update(fileBatches)
+        .set({ remaining: sql`${fileBatches.remaining} - ${passed}::int` })
+        .where(eq(fileBatches.id, batchId));
+    }
     await context.checkpoint(transaction);
     return true;
   });

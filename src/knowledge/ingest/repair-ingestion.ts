@@ -20,8 +20,8 @@ const LOST =
 /**
  * Repairs what a job should have ended. A file in progress without a pending job gets a new one, as after a restored
  * backup, or fails, if its job was given up because the worker was lost in each try. The same holds for a reindex, and
- * for the listing of a folder, whose batch ends with the files that it has. Batches are reported whose last file was
- * removed.
+ * for the listing of a folder, whose batch ends with the files that it has; the others stay counted as remaining. Batches
+ * are reported whose last file was removed.
  * @param now Unix milliseconds.
  */
 export async function repairIngestion(db: Db, now: number): Promise<void> {

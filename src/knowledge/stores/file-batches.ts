@@ -20,7 +20,7 @@ export interface FileBatch {
   readonly fileCounts: FileCounts;
   /** Null unless it takes its files from a folder. */
   readonly folder: Folder | null;
-  /** Files of the folder that were left for a further batch. */
+  /** Files of the folder that were left for a further batch; 0 while it is being listed. */
   readonly remaining: number;
 }
 
@@ -113,9 +113,11 @@ export async function readBatch(db: Db, { storeId, id }: InStore): Promise<FileB
     throw new ServiceError("not_found", "There is no file batch of this id in the vector store.");
   }
   const fileCounts = (await countByBatch(db, [id])).get(id) ?? NO_FILES;
-  const { vectorStoreId, createdAt, fileConnection, glob, remaining } = row;
+  const { vectorStoreId, createdAt, fileConnection, glob, listedAt, cancelledAt } = row;
   const folder = fileConnection === null || glob === null ? null : { fileConnection, glob };
   const status = statusOf(row, fileCounts);
+  // While files are added, the column counts those that this batch may still take.
+  const remaining = listedAt === null && cancelledAt === null ? 0 : row.remaining;
   return { id, vectorStoreId, createdAt, status, fileCounts, folder, remaining };
 }
 

@@ -374,7 +374,8 @@ describe.each(DATABASES)("the files of /v1/vector_stores on %s", (name, serverUr
     it("of a folder are in progress until they are reported", async () => {
       const { id } = await createStore();
       const row = { id: "vsfb_of_a_folder", vectorStoreId: id, fileConnection: "docs", glob: "**" };
-      await stage.inDatabase((db) => db.insert(fileBatches).values({ ...row, remaining: 12 }));
+      const listed = { ...row, listedAt: new Date(), remaining: 12 };
+      await stage.inDatabase((db) => db.insert(fileBatches).values(listed));
       const path = `${PATH}/${id}/file_batches/${row.id}`;
       expect((await owner.call({ path })).body).toMatchObject({
         status: "in_progress",

@@ -1,15 +1,21 @@
-import { mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { eq } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { files, vectorStores } from "../../../src/db/tables/knowledge.ts";
+import { ServiceError } from "../../../src/core/service-error.ts";
+import { withTransaction } from "../../../src/db/context.ts";
+import { DatabaseError } from "../../../src/db/database-error.ts";
+import { fileBatches, files, vectorStores } from "../../../src/db/tables/knowledge.ts";
 import { openFileConnections } from "../../../src/knowledge/file-connections.ts";
+import { listFolderBatch } from "../../../src/knowledge/ingest/folder-batch.ts";
 import {
   addFolderFiles,
   type FolderParts,
   findChanged,
 } from "../../../src/knowledge/ingest/folder-files.ts";
+import { createFolderBatch } from "../../../src/knowledge/ingest/ingestion-jobs.ts";
+import { repairIngestion } from "../../../src/knowledge/ingest/repair-ingestion.ts";
 import { randomBase62 } from "../../../src/lib/id.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import type { WorkContext } from "../../../src/queue/topic.ts";
@@ -57,6 +63,19 @@ function partsOf(onTaken: () => Promise<void> | void = () => undefined): FolderP
   };
 }
 
+/** Takes files without their contents, except for one. */
+function failingAt(place: number, fault: Error): FolderParts {
+  const parts = partsOf();
+  let tries = 0;
+  return {
+    ...parts,
+    takeFile(path, fields) {
+      tries += 1;
+      return tries === place ? Promise.reject(fault) : parts.takeFile(path, fields);
+    },
+  };
+}
+
 const folderOf = async () => ({
   vectorStoreId: await stage.createStore(),
   connection: basename(folder),
@@ -64,6 +83,22 @@ const folderOf = async () => ({
 });
 
 describe("Files of a folder", () => {
+  test.each([
+    new ServiceError("request_too_large", "It has grown."),
+    Object.assign(new Error("open"), { syscall: "open", code: "EACCES" }),
+  ])("that cannot be read are skipped, and the others added: $code", async (fault) => {
+    await Promise.all(["one.txt", "two.txt"].map((path) => put(path, "x")));
+    const of = await folderOf();
+    const seen = ["one.txt", "gone.txt", "two.txt"].map((path) => ({
+      path,
+      size: 1,
+      modifiedMs: 1,
+    }));
+    const adding = addFolderFiles(failingAt(1, fault), of, { seen, context: STEADY });
+    expect(await adding).toBe(true);
+    expect(await stage.filesOf(of.vectorStoreId)).toMatchObject([{ sourcePath: "two.txt" }]);
+  });
+
   test("that are written all the time are taken once for each state in which they are seen", async () => {
     await put("log.txt", "One line more than was seen.");
     const of = await folderOf();
@@ -101,6 +136,23 @@ describe("Files of a folder", () => {
       await stage.database.db.delete(files);
     });
 
+    test.each([
+      new ServiceError("storage_unavailable", "The disk of FILES_DIR is full."),
+      new DatabaseError("57P01", "The database failed with 57P01."),
+      Object.assign(new Error("connect"), { syscall: "connect", code: "ECONNREFUSED" }),
+      Object.assign(new Error("open"), { syscall: "open", code: "EMFILE" }),
+    ])(
+      "leave no copies and are tried again when the server can take no file: $code",
+      async (fault) => {
+        const of = await folderOf();
+        const parts = failingAt(2, fault);
+        const adding = addFolderFiles(parts, of, { seen, context: STEADY });
+        await expect(adding).rejects.toBe(fault);
+        expect(await stage.filesOf(of.vectorStoreId)).toEqual([]);
+        expect(await filenames()).toEqual([]);
+      },
+    );
+
     test("leave no copies when the store goes meanwhile", async () => {
       const of = await folderOf();
       const parts = partsOf(async () => {
@@ -109,5 +161,48 @@ describe("Files of a folder", () => {
       expect(await addFolderFiles(parts, of, { seen, context: STEADY })).toBe(false);
       expect(await filenames()).toEqual([]);
     });
+  });
+});
+
+describe("A batch of a folder", () => {
+  const paths = Array.from({ length: 25 }, (_, index) => `many/${index + 10}.txt`);
+  const readBatch = async (id: string) => {
+    const { db } = stage.database;
+    const [batch] = await db.select().from(fileBatches).where(eq(fileBatches.id, id));
+    return batch;
+  };
+  const createBatch = async () => {
+    const { vectorStoreId, connection } = await folderOf();
+    const given = { vectorStoreId, fileConnection: connection, glob: "many/*" };
+    const batchId = await withTransaction(stage.database.db, (transaction) =>
+      createFolderBatch(transaction, given, Date.now()),
+    );
+    return { vectorStoreId, connection, batchId };
+  };
+  beforeAll(async () => {
+    await mkdir(join(folder, "many"));
+    await Promise.all(paths.map((path) => put(path, "x")));
+  });
+
+  test("that is given up leaves for a further one what it did not add", async () => {
+    const { db } = stage.database;
+    const { vectorStoreId, batchId } = await createBatch();
+    const fault = new ServiceError("storage_unavailable", "The disk of FILES_DIR is full.");
+    const listing = listFolderBatch(failingAt(23, fault), { batchId, isLastTry: true }, STEADY);
+    await expect(listing).rejects.toBe(fault);
+    await db.execute(sql`update outbox_events set dead_at = now() where kind = 'folder'`);
+    await repairIngestion(db, Date.now());
+    expect(await readBatch(batchId)).toMatchObject({ listedAt: expect.any(Date), remaining: 5 });
+    expect(await stage.filesOf(vectorStoreId)).toHaveLength(20);
+  });
+
+  test("that is resumed adds the rest, and leaves nothing", async () => {
+    const { vectorStoreId, batchId } = await createBatch();
+    const fault = new ServiceError("storage_unavailable", "The disk of FILES_DIR is full.");
+    const options = { batchId, isLastTry: false };
+    await expect(listFolderBatch(failingAt(23, fault), options, STEADY)).rejects.toBe(fault);
+    await listFolderBatch(partsOf(), options, STEADY);
+    expect(await readBatch(batchId)).toMatchObject({ listedAt: expect.any(Date), remaining: 0 });
+    expect(await stage.filesOf(vectorStoreId)).toHaveLength(25);
   });
 });
