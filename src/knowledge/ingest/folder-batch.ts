@@ -45,12 +45,8 @@ export async function listFolderBatch(
       "the folder of a file batch could not be read; the batch ends without its files",
     );
   }
-  const isThere = await addFolderFiles(
-    parts,
-    { ...folder, batchId },
-    { seen: found.first, context },
-  );
-  if (!isThere) return;
+  // Where the rest is left, the batch ends all the same, unless it is gone with its store.
+  await addFolderFiles(parts, { ...folder, batchId }, { seen: found.first, context });
   await withTransaction(parts.db, async (transaction) => {
     const now = parts.clock.now();
     const [store] = await transaction

@@ -75,7 +75,8 @@ export async function findChanged(
 /**
  * Adds files of a folder to a store, in transactions of a few, each of which lowers the count of those that remain for the
  * batch. A file that cannot be read now, or has become too large, is skipped. An earlier version stays found until the new
- * one is. Resolves with false when the store is gone. Rejects with `storage_unavailable`, and when the database fails.
+ * one is. Resolves with false, and leaves the rest, when the store is gone or the batch was cancelled. Rejects with
+ * `storage_unavailable`, and when the database fails.
  */
 export async function addFolderFiles(
   parts: FolderParts,
@@ -194,8 +195,10 @@ async function insertTaken(
       .select({ generation: vectorStores.generation })
       .from(vectorStores)
       .where(eq(vectorStores.id, vectorStoreId))
-      .for("key share");
+      // Against the cancelling of the batch: the files come before it, or not at all.
+      .for(batchId === null ? "key share" : "no key update");
     if (store === undefined) return false;
+    if (batchId !== null && (await isCancelled(transaction, batchId))) return false;
     const now = clock.now();
     const origin = { vectorStoreId, batchId, sourceConnection: connection };
     const rows = taken.map((file) => ({ ...file, ...origin, createdAt: new Date(now) }));
@@ -212,6 +215,15 @@ async function insertTaken(
     await context.checkpoint(transaction);
     return true;
   });
+}
+
+async function isCancelled(transaction: Db, batchId: string): Promise<boolean> {
+  const { id, cancelledAt } = fileBatches;
+  const [batch] = await transaction
+    .select({ cancelledAt })
+    .from(fileBatches)
+    .where(eq(id, batchId));
+  return batch !== undefined && batch.cancelledAt !== null;
 }
 
 /** Takes the files of these paths out of a store, in every version. */

@@ -14,7 +14,10 @@ import {
   type FolderParts,
   findChanged,
 } from "../../../src/knowledge/ingest/folder-files.ts";
-import { createFolderBatch } from "../../../src/knowledge/ingest/ingestion-jobs.ts";
+import {
+  cancelIngestion,
+  createFolderBatch,
+} from "../../../src/knowledge/ingest/ingestion-jobs.ts";
 import { repairIngestion } from "../../../src/knowledge/ingest/repair-ingestion.ts";
 import { randomBase62 } from "../../../src/lib/id.ts";
 import { createLog } from "../../../src/lib/log.ts";
@@ -179,6 +182,13 @@ describe("A batch of a folder", () => {
     );
     return { vectorStoreId, connection, batchId };
   };
+  /** As the route does. */
+  const cancel = ({ vectorStoreId, batchId }: { vectorStoreId: string; batchId: string }) =>
+    withTransaction(stage.database.db, async (transaction) => {
+      await cancelIngestion(transaction, { vectorStoreId, batchId }, Date.now());
+      const set = { cancelledAt: new Date() };
+      await transaction.update(fileBatches).set(set).where(eq(fileBatches.id, batchId));
+    });
   beforeAll(async () => {
     await mkdir(join(folder, "many"));
     await Promise.all(paths.map((path) => put(path, "x")));
@@ -204,5 +214,26 @@ describe("A batch of a folder", () => {
     await listFolderBatch(partsOf(), options, STEADY);
     expect(await readBatch(batchId)).toMatchObject({ listedAt: expect.any(Date), remaining: 0 });
     expect(await stage.filesOf(vectorStoreId)).toHaveLength(25);
+  });
+
+  test("that is cancelled takes no more files, and ends", async () => {
+    const { db } = stage.database;
+    const { vectorStoreId, batchId } = await createBatch();
+    const before = await db.$count(files);
+    let taken = 0;
+    const parts = partsOf(async () => {
+      taken += 1;
+      if (taken === 22) await cancel({ vectorStoreId, batchId });
+    });
+    await listFolderBatch(parts, { batchId, isLastTry: false }, STEADY);
+    const entries = await stage.filesOf(vectorStoreId);
+    expect(entries.map(({ status }) => status)).toEqual(Array(20).fill("cancelled"));
+    expect((await db.$count(files)) - before).toBe(20);
+    expect(await readBatch(batchId)).toMatchObject({
+      listedAt: expect.any(Date),
+      reportedAt: expect.any(Date),
+      remaining: 5,
+    });
+    expect(await stage.reports(vectorStoreId)).toMatchObject([{ completed: 0, cancelled: 20 }]);
   });
 });
