@@ -1,5 +1,5 @@
 import { lstat } from "node:fs/promises";
-import { and, desc, eq, inArray, notExists, sql } from "drizzle-orm";
+import { and, desc, eq, gt, inArray, isNull, notExists, or, sql } from "drizzle-orm";
 import { ServiceError } from "../../core/service-error.ts";
 import { type Db, withTransaction } from "../../db/context.ts";
 import { fileBatches, files, vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
@@ -75,8 +75,8 @@ export async function findChanged(
 /**
  * Adds files of a folder to a store, in transactions of a few, each of which lowers the count of those that remain for the
  * batch. A file that cannot be read now, or has become too large, is skipped. An earlier version stays found until the new
- * one is. Resolves with false, and leaves the rest, when the store is gone or the batch was cancelled. Rejects with
- * `storage_unavailable`, and when the database fails.
+ * one is. Resolves with false, and leaves the rest, when the store is gone or has expired, or the batch was cancelled.
+ * Rejects with `storage_unavailable`, and when the database fails.
  */
 export async function addFolderFiles(
   parts: FolderParts,
@@ -84,7 +84,7 @@ export async function addFolderFiles(
   { seen, context }: { readonly seen: readonly SeenFile[]; readonly context: WorkContext },
 ): Promise<boolean> {
   for (let first = 0; first < seen.length; first += FILES_A_TRANSACTION) {
-    const owner = await readOwner(parts.db, folder.vectorStoreId);
+    const owner = await readOwner(parts, folder.vectorStoreId);
     if (owner === undefined) return false;
     const portion = seen.slice(first, first + FILES_A_TRANSACTION);
     const isAdded = await addPortion(parts, { ...folder, ...owner }, { seen: portion, context });
@@ -119,13 +119,20 @@ async function addPortion(
   return isAdded;
 }
 
-/** Resolves with undefined when the store is gone. */
+/** The condition for a store that still takes files: those of an expired one are removed. */
+export function isNotExpired(clock: Clock) {
+  const { expiresAt } = vectorStores;
+  return or(isNull(expiresAt), gt(expiresAt, new Date(clock.now())));
+}
+
+/** Resolves with undefined when the store is gone or has expired. */
 async function readOwner(
-  db: Db,
+  { db, clock }: FolderParts,
   id: string,
 ): Promise<Pick<typeof vectorStores.$inferSelect, "ownerId"> | undefined> {
   const { ownerId } = vectorStores;
-  const [store] = await db.select({ ownerId }).from(vectorStores).where(eq(vectorStores.id, id));
+  const isMeant = and(eq(vectorStores.id, id), isNotExpired(clock));
+  const [store] = await db.select({ ownerId }).from(vectorStores).where(isMeant);
   return store;
 }
 
@@ -194,7 +201,7 @@ async function insertTaken(
     const [store] = await transaction
       .select({ generation: vectorStores.generation })
       .from(vectorStores)
-      .where(eq(vectorStores.id, vectorStoreId))
+      .where(and(eq(vectorStores.id, vectorStoreId), isNotExpired(clock)))
       // Against the cancelling of the batch: the files come before it, or not at all.
       .for(batchId === null ? "key share" : "no key update");
     if (store === undefined) return false;

@@ -5,12 +5,12 @@ import { watchedFiles } from "../../db/tables/watched-files.ts";
 import { pathGlob } from "../../queue/path-glob.ts";
 import type { WorkContext } from "../../queue/topic.ts";
 import { readKnownFilesAfter, readKnownInode } from "../../queue/watched-folders/watched-rows.ts";
-import type { FileConnections } from "../file-connections.ts";
 import {
   addFolderFiles,
   type FolderOfStore,
   type FolderParts,
   findChanged,
+  isNotExpired,
   removeFolderFiles,
 } from "./folder-files.ts";
 
@@ -28,7 +28,7 @@ export async function followFolder(
   context: WorkContext,
 ): Promise<void> {
   const { db, connections, maxBytes } = parts;
-  const store = await readFollowing(db, vectorStoreId);
+  const store = await readFollowing(parts, vectorStoreId);
   const connection = store && connections.find(store.connection);
   if (store === undefined || connection === undefined) return;
   if ((await readKnownInode(db, connection.folder)) === undefined) return;
@@ -49,12 +49,13 @@ export async function followFolder(
   parts.wake();
 }
 
-async function readFollowing(db: Db, id: string) {
+/** Resolves with undefined for a store that follows no folder, is gone or has expired. */
+async function readFollowing({ db, clock }: FolderParts, id: string) {
   const { folderConnection, folderGlob } = vectorStores;
   const [store] = await db
     .select({ connection: folderConnection, glob: folderGlob })
     .from(vectorStores)
-    .where(eq(vectorStores.id, id));
+    .where(and(eq(vectorStores.id, id), isNotExpired(clock)));
   const { connection = null, glob = null } = store ?? {};
   return connection === null ? undefined : { connection, glob: glob ?? "" };
 }
@@ -105,10 +106,11 @@ async function readPresent(
   return new Set(rows.map(({ path }) => path));
 }
 
-/** Returns the stores that follow a folder, in ascending order; those of all folders when none is given. */
+/**
+ * Returns the stores that follow a folder and have not expired, in ascending order; those of all folders when none is given.
+ */
 export async function findFollowers(
-  db: Db,
-  connections: FileConnections,
+  { db, clock, connections }: Pick<FolderParts, "db" | "clock" | "connections">,
   folder?: string,
 ): Promise<readonly string[]> {
   const names = connections
@@ -121,7 +123,7 @@ export async function findFollowers(
   const rows = await db
     .select({ id: vectorStores.id })
     .from(vectorStores)
-    .where(inArray(vectorStores.folderConnection, names))
+    .where(and(inArray(vectorStores.folderConnection, names), isNotExpired(clock)))
     .orderBy(asc(vectorStores.id));
   return rows.map(({ id }) => id);
 }

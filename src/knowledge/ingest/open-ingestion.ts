@@ -100,7 +100,7 @@ export function openIngestion(base: Base, parts: IngestionParts): Ingestion {
     for (const topic of [files, steps]) workers.push(workTopic({ db, clock, log }, topic));
 
   const follow = async (folder?: string) => {
-    const stores = await findFollowers(db, parts.connections, folder);
+    const stores = await findFollowers(folders, folder);
     if (stores.length === 0) return;
     await withTransaction(db, (transaction) => enqueueFollowing(transaction, stores, clock.now()));
     wake();

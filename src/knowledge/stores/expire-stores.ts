@@ -2,6 +2,7 @@ import { and, eq, exists, lte, type SQL } from "drizzle-orm";
 import { type Db, withTransaction } from "../../db/context.ts";
 import { vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
 import { removeFilesFromStore } from "../ingest/chunks/remove-chunks.ts";
+import { forgetFiles } from "../ingest/folder-files.ts";
 
 /** Files that one transaction takes out of a store. */
 const FILES_A_PORTION = 1_000;
@@ -9,7 +10,8 @@ const FILES_A_PORTION = 1_000;
 const MAX_PORTIONS = 100;
 
 /**
- * Takes the files out of stores that have expired; the stores themselves stay, and say so. The files stay too.
+ * Takes the files out of stores that have expired; the stores themselves stay, and say so. Uploaded files stay too; copies
+ * of a folder's files, which nobody has uploaded, are deleted.
  * @param now Unix milliseconds.
  */
 export async function expireStores(db: Db, now: number): Promise<void> {
@@ -20,25 +22,30 @@ export async function expireStores(db: Db, now: number): Promise<void> {
       .where(and(hasExpired(now), hasFiles(db)))
       .limit(1);
     if (store === undefined) return;
-    await withTransaction(db, (transaction) => emptyStore(transaction, store.id, now));
+    const copies = await withTransaction(db, (transaction) =>
+      emptyStore(transaction, store.id, now),
+    );
+    await forgetFiles(db, copies);
   }
 }
 
-async function emptyStore(transaction: Db, id: string, now: number): Promise<void> {
+/** Resolves with the ids of the removed files that were copied from a folder. */
+async function emptyStore(transaction: Db, id: string, now: number): Promise<readonly string[]> {
   // It may have been extended meanwhile.
   const [store] = await transaction
     .select({ id: vectorStores.id })
     .from(vectorStores)
     .where(and(eq(vectorStores.id, id), hasExpired(now)))
     .for("no key update");
-  if (store === undefined) return;
+  if (store === undefined) return [];
   const files = await transaction
-    .select({ fileId: vectorStoreFiles.fileId })
+    .select({ fileId: vectorStoreFiles.fileId, sourcePath: vectorStoreFiles.sourcePath })
     .from(vectorStoreFiles)
     .where(eq(vectorStoreFiles.vectorStoreId, id))
     .limit(FILES_A_PORTION);
   const fileIds = files.map(({ fileId }) => fileId);
   await removeFilesFromStore(transaction, { vectorStoreId: id, fileIds }, now);
+  return files.flatMap(({ fileId, sourcePath }) => (sourcePath === null ? [] : [fileId]));
 }
 
 function hasExpired(now: number): SQL {

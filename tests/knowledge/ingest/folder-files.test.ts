@@ -85,6 +85,11 @@ const folderOf = async () => ({
   batchId: null,
 });
 
+const expires = async (id: string) => {
+  const set = { expiresAt: new Date() };
+  await stage.database.db.update(vectorStores).set(set).where(eq(vectorStores.id, id));
+};
+
 describe("Files of a folder", () => {
   test.each([
     new ServiceError("request_too_large", "It has grown."),
@@ -156,11 +161,14 @@ describe("Files of a folder", () => {
       },
     );
 
-    test("leave no copies when the store goes meanwhile", async () => {
+    const goes = async (id: string) =>
+      void (await stage.database.db.delete(vectorStores).where(eq(vectorStores.id, id)));
+    test.each([
+      ["goes", goes],
+      ["expires", expires],
+    ])("leave no copies when the store %s meanwhile", async (_verb, end) => {
       const of = await folderOf();
-      const parts = partsOf(async () => {
-        await stage.database.db.delete(vectorStores).where(eq(vectorStores.id, of.vectorStoreId));
-      });
+      const parts = partsOf(() => end(of.vectorStoreId));
       expect(await addFolderFiles(parts, of, { seen, context: STEADY })).toBe(false);
       expect(await filenames()).toEqual([]);
     });
@@ -214,6 +222,18 @@ describe("A batch of a folder", () => {
     await listFolderBatch(partsOf(), options, STEADY);
     expect(await readBatch(batchId)).toMatchObject({ listedAt: expect.any(Date), remaining: 0 });
     expect(await stage.filesOf(vectorStoreId)).toHaveLength(25);
+  });
+
+  test("whose store expires takes no more files, and ends", async () => {
+    const { vectorStoreId, batchId } = await createBatch();
+    let taken = 0;
+    const parts = partsOf(async () => {
+      taken += 1;
+      if (taken === 22) await expires(vectorStoreId);
+    });
+    await listFolderBatch(parts, { batchId, isLastTry: false }, STEADY);
+    expect(await stage.filesOf(vectorStoreId)).toHaveLength(20);
+    expect(await readBatch(batchId)).toMatchObject({ listedAt: expect.any(Date), remaining: 5 });
   });
 
   test("that is cancelled takes no more files, and ends", async () => {

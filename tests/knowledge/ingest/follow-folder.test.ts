@@ -4,8 +4,18 @@ import { join } from "node:path";
 import { asc, eq, sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { withTransaction } from "../../../src/db/context.ts";
-import { chunks, fileBatches, files, vectorStoreFiles } from "../../../src/db/tables/knowledge.ts";
-import { createFolderBatch } from "../../../src/knowledge/ingest/ingestion-jobs.ts";
+import {
+  chunks,
+  fileBatches,
+  files,
+  vectorStoreFiles,
+  vectorStores,
+} from "../../../src/db/tables/knowledge.ts";
+import {
+  createFolderBatch,
+  enqueueFollowing,
+} from "../../../src/knowledge/ingest/ingestion-jobs.ts";
+import { expireStores } from "../../../src/knowledge/stores/expire-stores.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import {
   openWatchedFolders,
@@ -155,6 +165,30 @@ describe("a store that follows a folder", () => {
     replica = await stage.startReplica();
     startWatch();
     await untilFound(store, { "docs/kept.txt": "Kept.", "docs/new.txt": "New." });
+  });
+
+  test("is not filled again when it has expired", async () => {
+    await put("docs/a.txt", "The first text.");
+    const store = await followingStore();
+    await startFollowing();
+    await untilFound(store, { "docs/a.txt": "The first text." });
+    const { db } = stage.database;
+    const before = await db.$count(files);
+    const expiresAt = new Date(Date.now() - 1_000);
+    await db.update(vectorStores).set({ expiresAt }).where(eq(vectorStores.id, store));
+    await expireStores(db, Date.now());
+    expect(await db.$count(files)).toBe(before - 1);
+    await replica.runJobs();
+    // As one that was stored before it expired.
+    await withTransaction(db, (transaction) => enqueueFollowing(transaction, [store], Date.now()));
+    replica.ingestion.wake();
+    await vi.waitFor(async () => {
+      const waiting = await db.execute(sql`
+        select 1 from outbox_events where kind = 'follow' and delivered_at is null`);
+      expect(waiting).toHaveLength(0);
+    }, WAIT);
+    expect(await stage.filesOf(store)).toEqual([]);
+    expect(await db.$count(files)).toBe(before - 1);
   });
 
   test("loses nothing while the folder is away", async () => {
