@@ -8,7 +8,8 @@ import {
   FolderAway,
   type SeenFile,
 } from "../../queue/watched-folders/folder-reader.ts";
-import { addFolderFiles, type FolderParts, findChanged } from "./folder-files.ts";
+import { findChanged } from "./find-changed.ts";
+import { addFolderFiles, type FolderParts } from "./folder-files.ts";
 import { enqueueFollowing } from "./ingestion-jobs.ts";
 import { reportBatch } from "./report-ingested.ts";
 
@@ -29,7 +30,7 @@ export async function listFolderBatch(
   const batch = await readBatch(parts, batchId);
   if (batch === undefined) return;
   const { vectorStoreId, connection, glob } = batch;
-  const folder = { vectorStoreId, connection };
+  const folder = { vectorStoreId, connection, batchId };
   let found: ChangedFiles = { first: [], count: 0 };
   try {
     const limit = FOLDER_BATCH_FILES - batch.added;
@@ -46,7 +47,7 @@ export async function listFolderBatch(
     );
   }
   // Where the rest is left, the batch ends all the same, unless it is gone with its store.
-  await addFolderFiles(parts, { ...folder, batchId }, { seen: found.first, context });
+  await addFolderFiles(parts, folder, { seen: found.first, context });
   await withTransaction(parts.db, async (transaction) => {
     const now = parts.clock.now();
     const [store] = await transaction
@@ -105,6 +106,7 @@ interface ChangedFiles {
 
 interface FolderQuestion {
   readonly vectorStoreId: string;
+  readonly batchId: string;
   readonly connection: string;
   readonly glob: string;
 }

@@ -1,5 +1,5 @@
 import { lstat } from "node:fs/promises";
-import { and, desc, eq, gt, inArray, isNull, notExists, or, sql } from "drizzle-orm";
+import { and, eq, gt, inArray, isNull, notExists, or, sql } from "drizzle-orm";
 import { ServiceError } from "../../core/service-error.ts";
 import { type Db, withTransaction } from "../../db/context.ts";
 import { fileBatches, files, vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
@@ -44,32 +44,12 @@ export interface FolderOfStore {
   readonly connection: string;
 }
 
-function isOf({ vectorStoreId, connection }: FolderOfStore) {
+/** The condition for the store's files of this folder. */
+export function isOfFolder({ vectorStoreId, connection }: FolderOfStore) {
   return and(
     eq(vectorStoreFiles.vectorStoreId, vectorStoreId),
     eq(vectorStoreFiles.sourceConnection, connection),
   );
-}
-
-/** Returns those of these files that the store does not have, or has in another version. */
-export async function findChanged(
-  db: Db,
-  folder: FolderOfStore,
-  seen: readonly SeenFile[],
-): Promise<readonly SeenFile[]> {
-  if (seen.length === 0) return [];
-  const paths = seen.map(({ path }) => path);
-  const { sourcePath, sourceSize, sourceModifiedMs, createdAt } = vectorStoreFiles;
-  const rows = await db
-    .selectDistinctOn([sourcePath], { sourcePath, sourceSize, sourceModifiedMs })
-    .from(vectorStoreFiles)
-    .where(and(isOf(folder), inArray(sourcePath, paths)))
-    .orderBy(sourcePath, desc(createdAt));
-  const known = new Map(rows.map((row) => [row.sourcePath, row]));
-  return seen.filter(({ path, size, modifiedMs }) => {
-    const row = known.get(path);
-    return row?.sourceSize !== size || row.sourceModifiedMs !== modifiedMs;
-  });
 }
 
 /**
@@ -242,7 +222,7 @@ export async function removeFolderFiles(
   const rows = await db
     .select({ fileId: vectorStoreFiles.fileId })
     .from(vectorStoreFiles)
-    .where(and(isOf(folder), inArray(vectorStoreFiles.sourcePath, [...paths])));
+    .where(and(isOfFolder(folder), inArray(vectorStoreFiles.sourcePath, [...paths])));
   const fileIds = rows.map(({ fileId }) => fileId);
   const { vectorStoreId } = folder;
   await withTransaction(db, (transaction) =>

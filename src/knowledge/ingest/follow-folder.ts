@@ -5,11 +5,11 @@ import { watchedFiles } from "../../db/tables/watched-files.ts";
 import { pathGlob } from "../../queue/path-glob.ts";
 import type { WorkContext } from "../../queue/topic.ts";
 import { readKnownFilesAfter, readKnownInode } from "../../queue/watched-folders/watched-rows.ts";
+import { findChanged } from "./find-changed.ts";
 import {
   addFolderFiles,
   type FolderOfStore,
   type FolderParts,
-  findChanged,
   isNotExpired,
   removeFolderFiles,
 } from "./folder-files.ts";
@@ -33,11 +33,11 @@ export async function followFolder(
   if (store === undefined || connection === undefined) return;
   if ((await readKnownInode(db, connection.folder)) === undefined) return;
   const isMeant = pathGlob(store.glob);
-  const folder = { vectorStoreId, connection: store.connection };
+  const folder = { vectorStoreId, connection: store.connection, batchId: null };
   for await (const page of knownFiles(db, connection.folder)) {
     const meant = page.filter(({ path, size }) => isMeant(path) && size <= maxBytes);
     const seen = await findChanged(db, folder, meant);
-    const isThere = await addFolderFiles(parts, { ...folder, batchId: null }, { seen, context });
+    const isThere = await addFolderFiles(parts, folder, { seen, context });
     if (!isThere) return;
   }
   for await (const page of pathsOf(db, folder)) {

@@ -1,19 +1,21 @@
 import { mkdir, mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { eq, sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ServiceError } from "../../../src/core/service-error.ts";
 import { withTransaction } from "../../../src/db/context.ts";
 import { DatabaseError } from "../../../src/db/database-error.ts";
-import { fileBatches, files, vectorStores } from "../../../src/db/tables/knowledge.ts";
-import { openFileConnections } from "../../../src/knowledge/file-connections.ts";
-import { listFolderBatch } from "../../../src/knowledge/ingest/folder-batch.ts";
 import {
-  addFolderFiles,
-  type FolderParts,
-  findChanged,
-} from "../../../src/knowledge/ingest/folder-files.ts";
+  fileBatches,
+  files,
+  vectorStoreFiles,
+  vectorStores,
+} from "../../../src/db/tables/knowledge.ts";
+import { openFileConnections } from "../../../src/knowledge/file-connections.ts";
+import { findChanged } from "../../../src/knowledge/ingest/find-changed.ts";
+import { listFolderBatch } from "../../../src/knowledge/ingest/folder-batch.ts";
+import { addFolderFiles, type FolderParts } from "../../../src/knowledge/ingest/folder-files.ts";
 import {
   cancelIngestion,
   createFolderBatch,
@@ -182,8 +184,9 @@ describe("A batch of a folder", () => {
     const [batch] = await db.select().from(fileBatches).where(eq(fileBatches.id, id));
     return batch;
   };
-  const createBatch = async () => {
-    const { vectorStoreId, connection } = await folderOf();
+  const createBatch = async (known?: string) => {
+    const { connection, ...made } = await folderOf();
+    const vectorStoreId = known ?? made.vectorStoreId;
     const given = { vectorStoreId, fileConnection: connection, glob: "many/*" };
     const batchId = await withTransaction(stage.database.db, (transaction) =>
       createFolderBatch(transaction, given, Date.now()),
@@ -255,5 +258,33 @@ describe("A batch of a folder", () => {
       remaining: 5,
     });
     expect(await stage.reports(vectorStoreId)).toMatchObject([{ completed: 0, cancelled: 20 }]);
+  });
+
+  test.each([
+    { status: "failed", errorCode: "server_error", isTaken: true },
+    { status: "cancelled", errorCode: null, isTaken: true },
+    { status: "failed", errorCode: "invalid_file", isTaken: false },
+    { status: "completed", errorCode: null, isTaken: false },
+  ] as const)("finds again a file that is $status with $errorCode: $isTaken", async (ended) => {
+    const { db } = stage.database;
+    const { isTaken, ...state } = ended;
+    const { batchId: first, ...of } = await createBatch();
+    await listFolderBatch(partsOf(), { batchId: first, isLastTry: false }, STEADY);
+    const isMeant = and(
+      eq(vectorStoreFiles.vectorStoreId, of.vectorStoreId),
+      eq(vectorStoreFiles.sourcePath, "many/12.txt"),
+    );
+    await db.update(vectorStoreFiles).set(state).where(isMeant);
+    // Neither the batch that has tried it nor a store that follows the folder.
+    const [row] = await db.select().from(vectorStoreFiles).where(isMeant);
+    const { sourceSize: size, sourceModifiedMs: modifiedMs } = row ?? {};
+    const seen = [{ path: "many/12.txt", size: size ?? 0, modifiedMs: modifiedMs ?? 0 }];
+    expect(await findChanged(db, { ...of, batchId: first }, seen)).toEqual([]);
+    expect(await findChanged(db, { ...of, batchId: null }, seen)).toEqual([]);
+    const { batchId: second } = await createBatch(of.vectorStoreId);
+    await listFolderBatch(partsOf(), { batchId: second, isLastTry: false }, STEADY);
+    const entries = (await stage.filesOf(of.vectorStoreId)).slice(25);
+    const expected = isTaken ? [{ batchId: second, sourcePath: "many/12.txt" }] : [];
+    expect(entries).toMatchObject(expected);
   });
 });

@@ -262,6 +262,28 @@ describe("a batch of a folder", () => {
     expect(made).toMatchObject([{ visibility: "private", ownerId: null, filename: "a.txt" }]);
   });
 
+  test("replaces a file that the engine's fault or a cancelling had ended", async () => {
+    await put("docs/a.txt", "Text of a.");
+    const store = await stage.createStore();
+    const { db } = stage.database;
+    for (const state of [
+      { status: "failed", errorCode: "server_error" },
+      { status: "cancelled", errorCode: null },
+    ] as const) {
+      const before = await createBatch(store, "docs/");
+      replica.ingestion.wake();
+      await untilReported(before);
+      await db.update(vectorStoreFiles).set(state).where(eq(vectorStoreFiles.vectorStoreId, store));
+      const count = await db.$count(files);
+      const again = await createBatch(store, "docs/");
+      replica.ingestion.wake();
+      await untilReported(again);
+      expect(await stage.filesOf(store)).toMatchObject([{ batchId: again, status: "completed" }]);
+      expect(await found(store)).toEqual({ "docs/a.txt": "Text of a." });
+      await vi.waitFor(async () => expect(await db.$count(files)).toBe(count), WAIT);
+    }
+  });
+
   test("of a pattern without files is reported as empty", async () => {
     const store = await stage.createStore();
     const batch = await createBatch(store, "nothing/*");
