@@ -103,7 +103,8 @@ export function encodeResult(
   { era, version, structuredText }: AnswerFacts,
 ): string {
   const meta = { "io.modelcontextprotocol/serverInfo": serverInfoOf(version) };
-  const said = era === "modern" ? { resultType: "complete", ...result, _meta: meta } : result;
+  const said: JsonObject =
+    era === "modern" ? { resultType: "complete", ...result, _meta: meta } : result;
   if (structuredText === undefined || said["structuredContent"] === undefined) {
     return JSON.stringify({ jsonrpc: "2.0", id, result: said });
   }
