@@ -20,6 +20,8 @@ describe("O03: whatever clients send", () => {
       METRICS_ENABLED: "1",
       LLM_BACKEND: "vllm",
       LLM_BASE_URL: engine.url,
+      // On a busy machine a call may wait for the database.
+      DB_POOL_WAIT_MS: "30000",
     });
   });
   afterAll(async () => {
