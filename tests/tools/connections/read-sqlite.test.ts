@@ -111,7 +111,7 @@ it.each([
   ["a row", "select hex(zeroblob(10000000))"],
   ["many rows", "select hex(zeroblob(1000000)) from orders"],
 ])("takes neither the memory nor the bytes of %s that is too large", async (_what, sql) => {
-  const failure = await failureOf(stage.read(shop, sql, { maxRows: 200 }));
+  const failure = await failureOf(stage.read(shop, sql, { maxRows: 200, timeoutMs: 60_000 }));
   expect(failure).toMatchObject({ code: "invalid_value" });
   expect(failure.message).toMatch(/too large|larger than|too much memory|too big|out of memory/);
 });
