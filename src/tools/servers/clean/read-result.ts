@@ -53,6 +53,9 @@ interface Structured {
 }
 
 function readStructured(value: JsonValue, message: string, maxBytes: number): Structured {
+  if (!mayHaveLargeNumbers(message)) {
+    return { value, text: JSON.stringify(value), isChanged: false };
+  }
   const sent = rawMember(rawMember(message, "result") ?? "{}", "structuredContent") ?? "null";
   // Far more than is of use stays as it came, because writing it anew takes long.
   const isFarTooLong = sent.length > maxBytes * 4 && mayHaveLargeNumbers(sent);
