@@ -11,7 +11,7 @@ type Step = Node | { readonly closes: Element };
 const EXTENSIONS = new Set(["html", "htm", "xhtml", "xht"]);
 /** White space that is more than one space. Single spaces are not replaced, because that takes longer than the rest. */
 const GAP = / ?[\t\n\f\r][ \t\n\f\r]*| {2,}[ \t\n\f\r]*/g;
-/** Each comment ends at its own end alone: with any other one, the ways to divide many comments would double with each. */
+/** A comment ends at the first `-->`. If a later one could end it too, each further comment would double the work. */
 const BEGINNING = /^\s*(?:<!--(?:(?!-->).)*-->\s*)*<(?:!doctype\s+html|html|head|body)[\s>]/is;
 const DECLARED = /<meta[^>]+charset\s*=\s*["']?([\w:.-]+)/i;
 /** They hold no text for readers, or repeat on every page. */
