@@ -8,20 +8,20 @@ import type { Clock } from "../../lib/time/clock.ts";
 import type { WorkContext } from "../../queue/topic.ts";
 import type { SeenFile } from "../../queue/watched-folders/folder-reader.ts";
 import type { FileConnections } from "../file-connections.ts";
+import type { NewFile } from "../files/create-file.ts";
 import { cleanFilename } from "../files/filename.ts";
 import { removeFilesFromStore } from "./chunks/remove-chunks.ts";
 import { enqueueIngestion } from "./ingestion-jobs.ts";
 
 /** Files that are copied and added in one transaction. */
 const FILES_A_TRANSACTION = 20;
+/** A copy that no store took, because the server was killed, is deleted after this time. */
+const ORPHAN_SECONDS = 86_400;
 /** The name of a file whose own one has no character that can be shown. */
 const UNNAMED = "unnamed";
 
 /** Makes a file of the gateway of one in a folder, and resolves with its id. */
-export type TakeFile = (
-  path: string,
-  fields: Pick<typeof files.$inferSelect, "filename" | "ownerId" | "visibility">,
-) => Promise<string>;
+export type TakeFile = (path: string, fields: Omit<NewFile, "purpose">) => Promise<string>;
 
 export interface FolderParts {
   readonly db: Db;
@@ -142,7 +142,9 @@ async function takeFile(
     if (!stat.isFile() || stat.size > maxBytes) return undefined;
     const filename = cleanFilename(path) ?? UNNAMED;
     // Readers of the store find it there; as a file of its own it belongs to the store's owner, whoever reads the store.
-    const fileId = await takeFile(resolved, { filename, ownerId, visibility: "private" });
+    const fileId = await takeFile(resolved, {
+      ...{ filename, ownerId, visibility: "private", expiresAfter: ORPHAN_SECONDS },
+    });
     return { fileId, sourcePath: path, sourceSize, sourceModifiedMs };
   } catch (thrown) {
     if (!isOfSource(thrown)) throw thrown;
@@ -190,6 +192,8 @@ async function insertTaken(
     const origin = { vectorStoreId, batchId, sourceConnection: connection };
     const rows = taken.map((file) => ({ ...file, ...origin, createdAt: new Date(now) }));
     if (rows.length > 0) await transaction.insert(vectorStoreFiles).values(rows);
+    const ids = taken.map(({ fileId }) => fileId);
+    await transaction.update(files).set({ expiresAt: null }).where(inArray(files.id, ids));
     const { generation } = store;
     const jobs = taken.map(({ fileId }) => ({ vectorStoreId, fileId, generation }));
     await enqueueIngestion(transaction, jobs, now);

@@ -58,9 +58,10 @@ function partsOf(onTaken: () => Promise<void> | void = () => undefined): FolderP
     maxBytes: settings.FILE_MAX_BYTES,
     answerTimeoutMs: 1_000,
     wake: () => undefined,
-    async takeFile(_path, fields) {
+    async takeFile(_path, { expiresAfter = 0, ...fields }) {
       const id = `file-${randomBase62(22)}`;
-      const content = { sha256: "0".repeat(64), bytes: 1, purpose: "assistants" };
+      const expiresAt = new Date(Date.now() + expiresAfter * 1_000);
+      const content = { sha256: "0".repeat(64), bytes: 1, purpose: "assistants", expiresAt };
       await database.db.insert(files).values({ id, ...fields, ...content });
       await onTaken();
       return id;
@@ -107,6 +108,21 @@ describe("Files of a folder", () => {
     const adding = addFolderFiles(failingAt(1, fault), of, { seen, context: STEADY });
     expect(await adding).toBe(true);
     expect(await stage.filesOf(of.vectorStoreId)).toMatchObject([{ sourcePath: "two.txt" }]);
+  });
+
+  test("expire until the store has them, so that a killed server leaves no copies", async () => {
+    await put("kept.txt", "x");
+    const { db } = stage.database;
+    const copy = eq(files.filename, "kept.txt");
+    const expiries = async () => (await db.select().from(files).where(copy)).map(expiryOf);
+    const expiryOf = ({ createdAt, expiresAt }: typeof files.$inferSelect) =>
+      expiresAt && Math.round((expiresAt.getTime() - createdAt.getTime()) / 3_600_000);
+    const whenTaken: unknown[] = [];
+    const parts = partsOf(async () => void whenTaken.push(await expiries()));
+    const seen = [{ path: "kept.txt", size: 1, modifiedMs: 1 }];
+    expect(await addFolderFiles(parts, await folderOf(), { seen, context: STEADY })).toBe(true);
+    expect(whenTaken).toEqual([[24]]);
+    expect(await expiries()).toEqual([null]);
   });
 
   test("that are written all the time are taken once for each state in which they are seen", async () => {
