@@ -21,14 +21,18 @@ export function readRetryDelay(body: string): number | undefined {
 }
 
 const OVERFLOW =
-  /input token count (?:is )?\(?(\d+)\)? (?:exceeds the maximum number of tokens allowed|but model only supports up to) \(?(\d+)\)?/i;
+  /input token count (?:(?:is )?\(?(\d+)\)? )?(?:exceeds the maximum number of tokens allowed|but model only supports up to) \(?(\d+)\)?/i;
 
 /** Reads the vendor's message that a prompt is too long; returns undefined for any other message. */
 export function readContextOverflow(message: string): ContextOverflow | undefined {
   const match = OVERFLOW.exec(message);
-  return match === null
-    ? undefined
-    : { promptTokens: Number(match[1]), contextLength: Number(match[2]) };
+  if (match === null) return undefined;
+  const [, prompt, length] = match;
+  // Newer words name the limit alone.
+  return {
+    promptTokens: prompt === undefined ? undefined : Number(prompt),
+    contextLength: Number(length),
+  };
 }
 
 interface ErrorKind {

@@ -107,6 +107,10 @@ export class EventWriter {
     this.#closeText(signature);
   }
 
+  get hasOpenCalls(): boolean {
+    return this.#calls.size > 0;
+  }
+
   isCallOpen(block: number): boolean {
     return this.#calls.has(block);
   }

@@ -10,6 +10,9 @@ const CONTEXT_LENGTHS: readonly RegExp[] = [
   /with (\d+) maximum context length/i,
   /available context size \((\d+) tokens\)/i,
   /too large to process.*\(current batch size: (\d+)\)/i,
+  /context length (?:of only )?\(?(\d+)/i,
+  /context length \(n_keep: \d+\s*>=\s*n_ctx: (\d+)\)/i,
+  /exceeded model token limit: (\d+)/i,
 ];
 
 const PROMPT_TOKENS: readonly RegExp[] = [
@@ -22,7 +25,12 @@ const PROMPT_TOKENS: readonly RegExp[] = [
   /prompt contains (\d+) tokens/i,
   /request contains (\d+) tokens/i,
   /request \((\d+) tokens\) exceeds/i,
-  /input \((\d+) tokens\) is too large to process/i,
+  /input \((\d+) tokens\) is (?:too large to process|longer than)/i,
+  /\(n_keep: (\d+)/i,
+  /keep the first (\d+) tokens/i,
+  /model token limit: \d+ \(requested: (\d+)\)/i,
+  /prompt \(total length (\d+)\)/i,
+  /(\d+) tokens from the input messages/i,
 ];
 
 /** Messages without numbers. */

@@ -187,6 +187,36 @@ describe("the numbers of a context overflow", () => {
       131072,
     ],
     [
+      "The input (61709 tokens) is longer than the model's context length (40960 tokens).",
+      61709,
+      40960,
+    ],
+    [
+      "Requested token count exceeds the model's maximum context length of 131072 tokens. You requested a total of 140000 tokens: 130000 tokens from the input messages and 10000 tokens for the completion.",
+      130000,
+      131072,
+    ],
+    [
+      "The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 5228>= n_ctx: 4096). Try to load the model with a larger context length.",
+      5228,
+      4096,
+    ],
+    [
+      "Trying to keep the first 4097 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens.",
+      4097,
+      4096,
+    ],
+    [
+      "Invalid request: Your request exceeded model token limit: 262144 (requested: 291351)",
+      291351,
+      262144,
+    ],
+    [
+      "The prompt (total length 45000) is too long to fit into the model (context length 32768).",
+      45000,
+      32768,
+    ],
+    [
       "Your input exceeds the context window of this model. Please adjust your input and try again.",
       undefined,
       undefined,
@@ -195,8 +225,11 @@ describe("the numbers of a context overflow", () => {
     expect(readContextOverflow(message)).toEqual({ promptTokens, contextLength });
   });
 
-  it("are not read from other complaints", () => {
-    expect(readContextOverflow("temperature must be non-negative, got -1.0.")).toBeUndefined();
+  it.each([
+    "temperature must be non-negative, got -1.0.",
+    "Request too large for m on tokens per min (TPM): Limit 30000, Requested 31000.",
+  ])("are not read from other complaints: %s", (message) => {
+    expect(readContextOverflow(message)).toBeUndefined();
   });
 
   for (const { name, bytes } of readSharedFixtures(["vllm"], "overflow.json")) {

@@ -55,7 +55,68 @@ describe("arguments of a tool call", () => {
   });
 });
 
+describe("text amid the arguments of a call", () => {
+  const begun = calls(fragment(0, '{"city":', { id: "c", name: "f" }));
+  const mixed = (content: string, ...fragments: readonly object[]) =>
+    chunk({ content, tool_calls: fragments });
+  const whole = { id: "c", name: "f", arguments: '{"city":"Oslo"}' };
+
+  it("comes after the rest of the call where one chunk has both", () => {
+    const events = readChunks(begun, mixed("Now the next", fragment(0, '"Oslo"}')), FINISH);
+    expect(addUp(events)).toMatchObject({ text: "Now the next", calls: [whole] });
+    const kinds = events.map(({ type }) => type);
+    expect(kinds.indexOf("text-delta")).toBeGreaterThan(kinds.lastIndexOf("tool-call-delta"));
+  });
+
+  it.each(["content", "reasoning", "reasoning_content", "refusal"])("is kept: %s", (field) => {
+    const events = readChunks(
+      begun,
+      chunk({ [field]: "Now " }),
+      calls(fragment(0, '"Oslo"')),
+      chunk({ [field]: "the next" }),
+      calls(fragment(0, "}")),
+      chunk({ [field]: "!" }),
+      FINISH,
+    );
+    const { text, reasoning, refusal, calls: read, end } = addUp(events);
+    expect([text + reasoning + refusal, read, end]).toEqual([
+      "Now the next!",
+      [whole],
+      "tool-calls",
+    ]);
+  });
+
+  it("is told at once when the arguments are whole, and ends the call", () => {
+    const events = readChunks(
+      calls(fragment(0, '{"city":"Oslo"}', { id: "c", name: "f" })),
+      chunk({ content: "a" }),
+      calls(fragment(0, " \n")),
+      chunk({ content: "b" }),
+      FINISH,
+    );
+    expect(addUp(events)).toMatchObject({ text: "ab", calls: [whole], end: "tool-calls" });
+  });
+
+  it("is told at the end when the arguments never are", () => {
+    const events = readChunks(
+      begun,
+      chunk({ content: "Now" }),
+      calls(fragment(1, "{}", { id: "d", name: "g" })),
+      chunk({}, { finish_reason: "length" }),
+    );
+    const { calls: read, text, end } = addUp(events);
+    expect(read.map((call) => call.arguments)).toEqual(['{"city":', "{}"]);
+    expect([text, end]).toEqual(["Now", "length"]);
+  });
+});
+
 describe("tool calls of vendors", () => {
+  it("that are announced but not there are no calls", () => {
+    const announced = chunk({ tool_calls: [] }, { finish_reason: "tool_calls" });
+    const { calls: read, end } = addUp(readChunks(chunk({ content: "Hi" }), announced));
+    expect([read, end]).toEqual([[], "stop"]);
+  });
+
   it("without index are told apart by id, or go on with the last", () => {
     const events = readChunks(
       calls(fragment(undefined, '{"a":', { id: "x", name: "f" })),
@@ -150,11 +211,11 @@ describe("tool calls of vendors", () => {
     expect(addUp(events)).toMatchObject({ text: "ab", calls: [{ id: "x" }], end: "tool-calls" });
   });
 
-  it("that go on after other text are an error, never wrong arguments", () => {
+  it("that go on although they were whole are an error, never wrong arguments", () => {
     const events = readChunks(
-      calls(fragment(0, '{"a"', { id: "x", name: "f" })),
+      calls(fragment(0, '{"a":1}', { id: "x", name: "f" })),
       chunk({ content: "b" }),
-      calls(fragment(0, ":1}")),
+      calls(fragment(0, '{"a":2}')),
       FINISH,
     );
     expect(addUp(events).end).toBe("upstream_error");

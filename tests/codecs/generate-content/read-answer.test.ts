@@ -131,6 +131,16 @@ describe("the vendor's words for a prompt that is too long", () => {
     });
   });
 
+  it.each([
+    "The input token count exceeds the maximum number of tokens allowed 1048576.",
+    "The input token count exceeds the maximum number of tokens allowed (1048576).",
+  ])("are understood without the prompt's own count: %s", (message) => {
+    expect(readContextOverflow(message)).toEqual({
+      promptTokens: undefined,
+      contextLength: 1_048_576,
+    });
+  });
+
   it("are not found in others", () => {
     expect(readContextOverflow("Unknown name: max_tokens")).toBeUndefined();
   });

@@ -399,6 +399,22 @@ describe("the tools", () => {
     expect(asked.tools.map(({ name }) => name)).toEqual(["get_weather"]);
     expect(asked.messages).toHaveLength(1);
   });
+
+  it("come back by their names after they were removed", () => {
+    const definition = { ...TOOL, name: "get_weather" };
+    const added = { type: "tool_addition", tool: { type: "tool_definition", definition } };
+    const change = (type: string, name: string) => ({
+      type,
+      tool: { type: "tool_reference", name },
+    });
+    const content = [
+      added,
+      ...["get_weather", "get_time"].map((name) => change("tool_removal", name)),
+      ...["get_time", "unknown", "get_weather"].map((name) => change("tool_addition", name)),
+    ];
+    const asked = request({ tools: [TOOL], messages: [HELLO, { role: "system", content }] });
+    expect(asked.tools.map(({ name }) => name)).toEqual(["get_time", "get_weather"]);
+  });
 });
 
 describe("the effort", () => {

@@ -72,8 +72,7 @@ export class ChunkReader {
     const reason = this.#reason ?? "stop";
     this.writer.end({
       type: "finish",
-      // Arguments cut off by a limit may be incomplete: the client must know.
-      reason: this.#deltas.hasCalls && !isCut(reason) ? "tool-calls" : reason,
+      reason: this.#reasonOf(reason),
       stopSequence: this.#stopSequence,
       usage: this.#usage,
       extra: joinExtras([
@@ -82,6 +81,13 @@ export class ChunkReader {
         this.#messageExtras && { message: this.#messageExtras },
       ]),
     });
+  }
+
+  #reasonOf(reason: FinishReason): FinishReason {
+    // Arguments cut off by a limit may be incomplete: the client must know.
+    if (this.#deltas.hasCalls) return isCut(reason) ? reason : "tool-calls";
+    // Engines that were told to call a tool say so also when they could not read a call.
+    return reason === "tool-calls" ? "stop" : reason;
   }
 
   #open(json: unknown): WireChunk {

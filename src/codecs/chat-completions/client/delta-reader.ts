@@ -8,6 +8,14 @@ import type { WireDelta } from "./wire-chunk.ts";
 
 const NO_EXTRAS: readonly JsonObject[] = [];
 
+type Kind = "text" | "reasoning" | "refusal";
+
+interface Piece {
+  readonly kind: Kind;
+  readonly text: string;
+  readonly extra: JsonObject | undefined;
+}
+
 /** Reads the deltas of one answer: reasoning, text, refusals, tool calls, and the extras of their tokens. */
 export class DeltaReader {
   readonly #writer: EventWriter;
@@ -16,6 +24,8 @@ export class DeltaReader {
   #isPastThinking = false;
   /** Extras of tokens whose text has not arrived yet. */
   #extras = NO_EXTRAS;
+  /** Text that came amid the arguments of a call: engines that decode several tokens at once mix them. */
+  #held: Piece[] = [];
 
   constructor(writer: EventWriter) {
     this.#writer = writer;
@@ -34,6 +44,10 @@ export class DeltaReader {
   /** @param seed distinguishes this answer from others: the vendor's answer id. */
   read(delta: WireDelta, seed: string): void {
     const { content, refusal, tool_calls } = delta;
+    const fragments = Array.isArray(tool_calls) ? tool_calls : [];
+    // The rest of a call belongs before the text beside it, which ends the call.
+    const calls = fragments.length === 0 ? [] : this.#calls.continue(fragments, seed);
+    this.#writeHeld();
     const thought = readThought(delta);
     if (thought !== "") this.#writeThought(thought);
     for (const { kind, text } of readContent(content)) {
@@ -41,9 +55,9 @@ export class DeltaReader {
       else this.#writeContent(text);
     }
     if (typeof refusal === "string" && refusal !== "") this.#write("refusal", refusal);
-    if (Array.isArray(tool_calls) && tool_calls.length > 0) {
+    if (fragments.length > 0) {
       this.#flushThinking();
-      this.#calls.read(tool_calls, seed);
+      this.#calls.read(calls, seed);
       // The events of a call have no place for extras.
       this.#extras = NO_EXTRAS;
     } else this.#flushExtras();
@@ -58,6 +72,7 @@ export class DeltaReader {
   end(): JsonObject | undefined {
     this.#calls.end();
     this.#flushThinking();
+    this.#writeAll(this.#held);
     this.#flushExtras();
     return joinExtras(this.#extras);
   }
@@ -84,9 +99,20 @@ export class DeltaReader {
     this.#write(kind, text);
   }
 
-  #write(kind: "text" | "reasoning" | "refusal", text: string): void {
-    this.#writer.delta(kind, text, joinExtras(this.#extras));
+  #write(kind: Kind, text: string): void {
+    const extra = joinExtras(this.#extras);
     this.#extras = NO_EXTRAS;
+    if (this.#calls.isWithinCall) this.#held.push({ kind, text, extra });
+    else this.#writer.delta(kind, text, extra);
+  }
+
+  #writeHeld(): void {
+    if (this.#held.length > 0 && !this.#calls.isWithinCall) this.#writeAll(this.#held);
+  }
+
+  #writeAll(pieces: readonly Piece[]): void {
+    this.#held = [];
+    for (const { kind, text, extra } of pieces) this.#writer.delta(kind, text, extra);
   }
 
   /** Writes extras of tokens without text of their own, such as half a character. */

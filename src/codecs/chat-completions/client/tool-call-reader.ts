@@ -14,10 +14,16 @@ interface Call {
   block: number | undefined;
   /** Arguments that came before the name. */
   pending: string;
-  hasArguments: boolean;
+  /** All that were written. */
+  arguments: string;
+  /** Whether the written ones are a whole JSON value; undefined until it is asked for. */
+  isWhole: boolean | undefined;
 }
 
-interface Fragment {
+/** A piece of a call, or a whole one. */
+export interface Fragment {
+  /** Which call it belongs to where it names none itself. */
+  readonly place: number;
   readonly index: number | undefined;
   readonly id: string;
   readonly name: string;
@@ -43,17 +49,33 @@ export class ToolCallReader {
     return this.#callIds.size > 0;
   }
 
+  /** True while the arguments of an open call are not a whole JSON value: it goes on, whatever comes between. */
+  get isWithinCall(): boolean {
+    if (!this.#writer.hasOpenCalls) return false;
+    return this.#calls.some((call) => this.#isOpen(call) && !isWhole(call));
+  }
+
+  /** Writes the fragments that go on with open calls, and returns the others. */
+  continue(values: readonly unknown[], seed: string): readonly Fragment[] {
+    const others: Fragment[] = [];
+    for (const [position, value] of values.entries()) {
+      if (!isJsonObject(value)) continue;
+      const place = values.length === 1 ? this.#calls.length - 1 : position;
+      const fragment = { place, ...readFragment(value) };
+      const call = this.#find(fragment);
+      if (call !== undefined && this.#isOpen(call)) this.#write(call, fragment, seed);
+      else others.push(fragment);
+    }
+    return others;
+  }
+
   /**
    * Writes the calls in these fragments.
    * @param seed distinguishes this answer from others; generated call ids contain it.
    */
-  read(fragments: readonly unknown[], seed: string): void {
-    for (const [position, value] of fragments.entries()) {
-      if (!isJsonObject(value)) continue;
-      const fragment = readFragment(value);
-      const place = fragments.length === 1 ? this.#calls.length - 1 : position;
-      const call = this.#find(fragment, place) ?? this.#add(fragment);
-      this.#write(call, fragment, seed);
+  read(fragments: readonly Fragment[], seed: string): void {
+    for (const fragment of fragments) {
+      this.#write(this.#find(fragment) ?? this.#add(fragment), fragment, seed);
     }
   }
 
@@ -64,7 +86,11 @@ export class ToolCallReader {
     }
   }
 
-  #find({ index, id, name }: Fragment, place: number): Call | undefined {
+  #isOpen({ block }: Call): boolean {
+    return block !== undefined && this.#writer.isCallOpen(block);
+  }
+
+  #find({ index, id, name, place }: Fragment): Call | undefined {
     if (index !== undefined) {
       const call = this.#byIndex.get(index);
       if (call === undefined || isAnother(call, id, name)) return undefined;
@@ -75,7 +101,7 @@ export class ToolCallReader {
   }
 
   #add({ index, id }: Fragment): Call {
-    const call: Call = { id, block: undefined, pending: "", hasArguments: false };
+    const call: Call = { id, block: undefined, pending: "", arguments: "", isWhole: undefined };
     this.#calls.push(call);
     if (index !== undefined) this.#byIndex.set(index, call);
     return call;
@@ -94,12 +120,14 @@ export class ToolCallReader {
     call.pending = "";
     if (text === "") return;
     if (!this.#writer.isCallOpen(call.block)) {
+      if (text.trim() === "") return;
       throw new ServiceError(
         "upstream_error",
         "The engine continued a tool call that it had ended.",
       );
     }
-    call.hasArguments = true;
+    call.arguments += text;
+    call.isWhole = undefined;
     this.#writer.callDelta(call.block, text);
   }
 
@@ -115,10 +143,24 @@ export class ToolCallReader {
 /** Reports whether a fragment starts another call. Vendors that give every call the index 0 send each call whole. */
 function isAnother(call: Call, id: string, name: string): boolean {
   if (id !== "" && call.id !== "") return id !== call.id;
-  return id === "" && name !== "" && call.hasArguments;
+  return id === "" && name !== "" && call.arguments !== "";
 }
 
-function readFragment(value: JsonObject): Fragment {
+function isWhole(call: Call): boolean {
+  call.isWhole ??= isJson(call.arguments);
+  return call.isWhole;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function readFragment(value: JsonObject): Omit<Fragment, "place"> {
   const { index, id, function: named } = value;
   const { name, arguments: text } = isJsonObject(named) ? named : {};
   return {

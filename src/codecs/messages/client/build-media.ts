@@ -20,13 +20,23 @@ export function buildMedia(part: ImagePart | DocumentPart | AudioPart): Block {
         fields: {
           type: "document",
           source: documentSource(part),
-          title: part.title?.slice(0, MAX_TITLE_LENGTH) || undefined,
+          title: (part.title && titleOf(part.title)) || undefined,
         },
         cacheControl: part.cacheControl,
       };
     case "audio":
       throw audioRefused(part);
   }
+}
+
+function titleOf(title: string): string {
+  const cut = title.slice(0, MAX_TITLE_LENGTH);
+  return isHalfPair(cut) ? cut.slice(0, -1) : cut;
+}
+
+/** Whether the text ends amid a character of two units, which the vendor refuses. */
+function isHalfPair(text: string): boolean {
+  return /[\uD800-\uDBFF]$/.test(text);
 }
 
 function imageSource({ source }: ImagePart): JsonObject {

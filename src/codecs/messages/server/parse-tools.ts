@@ -59,25 +59,40 @@ function applyChanges(
   { messages }: MessagesRequest,
 ): readonly ToolDefinition[] {
   const tools = new Map(declared.map((tool) => [tool.name, tool]));
+  const known = new Map(tools);
   for (const [index, message] of messages.entries()) {
     if (message.role !== "system" || !Array.isArray(message.content)) continue;
     for (const [at, block] of message.content.entries()) {
       if (block.type === "text") continue;
-      applyChange(tools, block, ["messages", index, "content", at, "tool", "definition"]);
+      applyChange({ tools, known }, block, [
+        "messages",
+        index,
+        "content",
+        at,
+        "tool",
+        "definition",
+      ]);
     }
   }
   return [...tools.values()];
 }
 
-function applyChange(
-  tools: Map<string, ToolDefinition>,
-  { type, tool }: ToolChange,
-  path: Path,
-): void {
+interface OfferedTools {
+  readonly tools: Map<string, ToolDefinition>;
+  /** All that were declared or added: one that was removed may come back by its name. */
+  readonly known: Map<string, ToolDefinition>;
+}
+
+function applyChange({ tools, known }: OfferedTools, { type, tool }: ToolChange, path: Path): void {
   if (tool.type === "tool_definition") {
-    for (const added of parseTool(tool.definition, path)) tools.set(added.name, added);
-  } else if (tool.type === "tool_reference" && type === "tool_removal") {
-    tools.delete(tool.name);
+    for (const added of parseTool(tool.definition, path)) {
+      tools.set(added.name, added);
+      known.set(added.name, added);
+    }
+  } else if (tool.type === "tool_reference") {
+    const named = known.get(tool.name);
+    if (type === "tool_removal") tools.delete(tool.name);
+    else if (named !== undefined) tools.set(tool.name, named);
   }
 }
 
