@@ -20,14 +20,15 @@ export const fullUrl = z.url({
   error: "must be an address such as http://127.0.0.1:8000",
 });
 /**
- * An address that paths are appended to. It has no credentials, because not every client would send what is before an
- * `@`.
+ * An address that paths are appended to, so that it ends with one. It has no credentials, because not every client would
+ * send what is before an `@`.
  */
 export const httpUrl = fullUrl
   .refine(
     (url) => !URL.canParse(url) || new URL(url).username + new URL(url).password === "",
     "must not hold a user name or a password",
   )
+  .refine((url) => !/[?#]/.test(url), "must end with a path: paths are appended to it")
   .transform((url) => url.replace(/\/+$/, ""));
 export const httpUrls = z
   .string()
@@ -60,9 +61,14 @@ export const hostNames = words
 const ORIGIN =
   /^(?:\*|https?:\/\/[a-z0-9._-]+(?::\d{1,5})?|https?:\/\/\[[0-9a-f:.]+\](?::\d{1,5})?)$/;
 
-/** Origins as in the header `Origin`. */
+/** Origins as in the header `Origin`, in which no browser sends a scheme's own port. */
 export const webOrigins = words.pipe(
-  z.array(z.string().regex(ORIGIN, "must be an origin such as https://app.example.com, or *")),
+  z.array(
+    z
+      .string()
+      .regex(ORIGIN, "must be an origin such as https://app.example.com, or *")
+      .transform((origin) => (URL.canParse(origin) ? new URL(origin).origin : origin)),
+  ),
 );
 
 export const egressEntries = words.pipe(

@@ -56,6 +56,22 @@ describe("the settings", () => {
     expect(load).not.toThrow("secret-word");
   });
 
+  it.each(["http://h/v1?api-version=1", "http://h/v1#here", "http://h/?"])(
+    "take no address that a path cannot be appended to: %s",
+    (address) => {
+      const load = () => loadConfig({ EMBEDDING_BASE_URL: address });
+      expect(load).toThrow("EMBEDDING_BASE_URL: must end with a path");
+    },
+  );
+
+  it("take origins as browsers send them", () => {
+    const given =
+      "https://a_b.example.com:443,http://c.example.com:80,http://d:443,http://[::1]:80,*";
+    expect(loadConfig({ CORS_ORIGINS: given }).settings.CORS_ORIGINS).toEqual([
+      ...["https://a_b.example.com", "http://c.example.com", "http://d:443", "http://[::1]", "*"],
+    ]);
+  });
+
   it("take host names in any case", () => {
     const { settings } = loadConfig({ ALLOWED_HOSTS: "Gateway.Example.org, inference_gateway" });
     expect(settings.ALLOWED_HOSTS).toEqual(["gateway.example.org", "inference_gateway"]);

@@ -142,33 +142,44 @@ export class MultipartScanner {
   }
 }
 
-/** Used to remove quoted values, which can contain anything. */
-const QUOTED = /"(?:[^"\\]|\\.)*"/g;
-const NAME_PARAMETERS = /;\s*name\*?\d*\*?\s*=/gi;
+/**
+ * A parameter with its value, quoted or not, or a quoted text that belongs to none: what stands in quotation marks is no
+ * parameter. A quoted text without an end reaches to the end of the line, so that each character is read once.
+ */
+const PARAMETERS =
+  /;\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)("?)|([^;\s"]+))|"(?:[^"\\]|\\.)*"?/gs;
+const NAMES = /^name\*?\d*\*?$/;
 
 function readHead(head: Buffer): PartStart {
   const lines = head.toString("utf8").split(LINE_END);
   const dispositions = lines.filter((line) => /^content-disposition\s*:/i.test(line));
-  const [disposition = ""] = dispositions;
+  const parameters = readParameters(dispositions[0] ?? "");
+  const names = parameters.filter(([name]) => NAMES.test(name));
   // Another server may read the other one of two names, and extended ones, which are not read here.
-  const names = disposition.replaceAll(QUOTED, '""').match(NAME_PARAMETERS) ?? [];
-  if (dispositions.length > 1 || names.length > 1 || names.some((each) => each.includes("*"))) {
+  if (dispositions.length > 1 || names.length > 1 || names.some(([name]) => name.includes("*"))) {
     throw new BrokenForm("a part has two names, or a name in the extended form 'name*='");
   }
-  const name = parameter(disposition, "name");
-  if (name === undefined) throw new BrokenForm("a part has no name");
-  const isFile = /;\s*filename\*?\s*=/i.test(disposition);
+  const [named] = names;
+  if (named === undefined) throw new BrokenForm("a part has no name");
   // The extended form is the name itself; beside it clients write what older servers can read.
-  const filename = isFile
-    ? (parameter(disposition, "filename\\*") ?? parameter(disposition, "filename") ?? "")
-    : undefined;
-  return { name, filename, head };
+  const [, filename] =
+    parameters.find(([name]) => name === "filename*") ??
+    parameters.find(([name]) => name === "filename") ??
+    [];
+  return { name: named[1], filename, head };
 }
 
-function parameter(disposition: string, name: string): string | undefined {
-  const pattern = new RegExp(`;\\s*${name}\\s*=\\s*(?:"((?:[^"\\\\]|\\\\.)*)"|([^;\\s"]+))`, "i");
-  const [, quoted, plain] = pattern.exec(disposition) ?? [];
-  return quoted?.replace(/\\(.)/g, "$1") ?? plain;
+/** Returns the parameters' names, in lower case, and values. */
+function readParameters(disposition: string): [name: string, value: string][] {
+  const parameters: [name: string, value: string][] = [];
+  for (const [, name, quoted, end, plain] of disposition.matchAll(PARAMETERS)) {
+    if (name === undefined) continue;
+    if (quoted !== undefined && end === "") {
+      throw new BrokenForm("a part has a quoted value that does not end");
+    }
+    parameters.push([name.toLowerCase(), quoted?.replace(/\\(.)/g, "$1") ?? plain ?? ""]);
+  }
+  return parameters;
 }
 
 function view(bytes: Uint8Array): Buffer {

@@ -35,6 +35,14 @@ describe("The place where a text stops being JSON", () => {
     expect(findJsonError(text)).toBeUndefined();
   });
 
+  it("is told within a million characters, and not searched for beyond them", () => {
+    expect(findJsonError(`[${"\n".repeat(1_000_000)}  x`)).toEqual({
+      ...{ line: 1_000_001, column: 3, isEnd: false },
+    });
+    expect(findJsonError(`[${"\n".repeat(32_000_000)}x`)).toBeUndefined();
+    expect(findJsonError(`[${"1,".repeat(1_000_000)}x`)).toBeUndefined();
+  });
+
   it("is found wherever a whole text is cut", () => {
     const whole = '{"a": [1, "two", {"three": null}], "b": "\\u00e9"}';
     for (let length = 0; length < whole.length; length += 1) {

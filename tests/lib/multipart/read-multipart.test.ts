@@ -83,6 +83,29 @@ describe("A form that is read", () => {
     }
   });
 
+  it("has the names of its parameters, and none that stand in quotation marks", async () => {
+    const given = [
+      'form-data; x="; name=b; filename=b"; name="a"',
+      'form-data; name="a"; x="\\"; name=b"',
+      'form-data; NAME = a ; x=";name*=b"',
+      'form-data; y="1"2"; name=b; z="; name="a"',
+    ];
+    for (const disposition of given) {
+      const head = `Content-Disposition: ${disposition}`;
+      const form = Buffer.from(`--${BOUNDARY}\r\n${head}\r\n\r\nx\r\n--${BOUNDARY}--`);
+      const [part] = await read(form);
+      expect([part?.name, part?.filename]).toEqual(["a", undefined]);
+    }
+  });
+
+  it("with heads full of quotation marks takes one pass", async () => {
+    // Read anew from each mark, these heads would take minutes.
+    const head = `Content-Disposition: form-data; name="a" "${'\\"'.repeat(8_000)}`;
+    const part = `--${BOUNDARY}\r\n${head}\r\n\r\nx\r\n`;
+    const form = Buffer.from(`${part.repeat(1_000)}--${BOUNDARY}--`);
+    expect(await read(form)).toHaveLength(1_000);
+  });
+
   it("is refused when it is broken, wherever its bytes are cut", async () => {
     const part = 'Content-Disposition: form-data; name="a"';
     const broken: readonly [string, Buffer][] = [
@@ -98,6 +121,10 @@ describe("A form that is read", () => {
           Buffer.from(`--${BOUNDARY}\r\n${part}${more}\r\n\r\nx\r\n--${BOUNDARY}--`),
         ],
       ),
+      ...[`; x="${'\\"'.repeat(10)}`, '; filename="a.wav'].map((more): [string, Buffer] => [
+        `a quoted value without an end: ${more}`,
+        Buffer.from(`--${BOUNDARY}\r\n${part}${more}\r\n\r\nx\r\n--${BOUNDARY}--`),
+      ]),
       ["no head", Buffer.from(`--${BOUNDARY}\r\n\r\nx\r\n--${BOUNDARY}--`)],
       ["no line end", Buffer.from(`--${BOUNDARY}x\r\n${part}\r\n\r\nx\r\n--${BOUNDARY}--`)],
       ["a long head", Buffer.from(`--${BOUNDARY}\r\n${part}\r\nX: ${"x".repeat(20_000)}\r\n\r\n`)],
