@@ -15,9 +15,12 @@ export const ROW_FORMATS = {
     head: (columns: Columns, safe: Quote) => lineOf(columns.map(({ name }) => cellOf(name, safe))),
     row: (row: JsonObject, columns: Columns, safe: Quote) =>
       lineOf(
-        columns.map(({ name, type }) =>
-          cellOf(row[name] ?? null, NUMBERS.has(type) ? asItIs : safe),
-        ),
+        columns.map(({ name, type }) => {
+          const value = row[name] ?? null;
+          // An import reads JSON, and JSON begins no formula: its texts stand in quotation marks.
+          if (type === "json" && value !== null) return cellOf(JSON.stringify(value), asItIs);
+          return cellOf(value, NUMBERS.has(type) ? asItIs : safe);
+        }),
       ),
   },
   ndjson: {
