@@ -1,7 +1,8 @@
 import type { Model } from "../../backends/backend.ts";
 import type { ModelCatalog, Target } from "../../backends/models/model-catalog.ts";
+import type { Caller } from "../../core/callers/caller.ts";
 import type { Assistant } from "../../knowledge/assistants/assistant.ts";
-import { shownName } from "../../knowledge/assistants/assistant-index.ts";
+import { callableName, shownName } from "../../knowledge/assistants/assistant-index.ts";
 import { type ModelCard, modelCard } from "./model-card.ts";
 
 /** The owner that the cards of assistants name, as those of models name a vendor. */
@@ -24,12 +25,13 @@ const NO_MODEL: Omit<Model, "id" | "created" | "ownedBy"> = {
 export async function assistantCards(
   assistants: readonly Assistant[],
   models: Pick<ModelCatalog, "find" | "resolve">,
+  caller: Caller,
 ): Promise<readonly ModelCard[]> {
   if (assistants.length === 0) return [];
   const byDefault = await defaultTarget(models);
   return assistants.map((assistant) => {
     const { id: assistantId, slug, description } = assistant;
-    const name = shownName(assistant);
+    const name = callableName(assistant, caller);
     const target = assistant.model === null ? undefined : models.find(assistant.model);
     const card = modelCard({
       ...((target ?? byDefault)?.model ?? NO_MODEL),
@@ -37,7 +39,11 @@ export async function assistantCards(
       created: Math.floor(assistant.createdAt.getTime() / 1_000),
       ownedBy: OWNED_BY,
     });
-    return { ...card, ext: { ...card.ext, assistant_id: assistantId, slug, description } };
+    return {
+      ...card,
+      display_name: shownName(assistant),
+      ext: { ...card.ext, assistant_id: assistantId, slug, description },
+    };
   });
 }
 

@@ -109,7 +109,8 @@ async function cardsFor(
   }
   const models = isBound(caller) ? [] : await listedModels(deps);
   const assistants = deps.knowledge.assistants.known.list(caller);
-  return [...models.map(modelCard), ...(await assistantCards(assistants, deps.gateway.models))];
+  const cards = await assistantCards(assistants, deps.gateway.models, caller);
+  return [...models.map(modelCard), ...cards];
 }
 
 /** A key that is bound to an assistant calls nothing else, so nothing else is listed for it. */
@@ -150,7 +151,7 @@ async function findCard(deps: Deps, caller: Caller, word: string): Promise<Model
   const found = models.find(({ id }) => id === word) ?? models.find(({ id }) => isNameOf(id, word));
   if (found !== undefined) return modelCard(found);
   const assistant = deps.knowledge.assistants.known.find(word, caller);
-  const [card] = await assistantCards(assistant ? [assistant] : [], deps.gateway.models);
+  const [card] = await assistantCards(assistant ? [assistant] : [], deps.gateway.models, caller);
   if (card !== undefined) return card;
   throw new ServiceError("model_not_found", "No such model is listed; see GET /v1/models.", {
     param: "model",

@@ -44,9 +44,10 @@ export class AssistantIndex implements KnownAssistants {
 
   find(name: string, caller: Caller): Assistant | undefined {
     if (this.#byId.size === 0 || name.length > MAX_WORD_LENGTH) return undefined;
-    const id = this.#idByWord.get(nameKey(name));
-    const found = id === undefined ? undefined : this.#byId.get(id);
-    return found !== undefined && mayCall(found, caller) ? found : undefined;
+    const word = nameKey(name);
+    const found = this.#byId.get(this.#idByWord.get(word) ?? "");
+    if (found === undefined || !mayCall(found, caller)) return undefined;
+    return word === nameKey(found.id) || isNamedFor(found, caller) ? found : undefined;
   }
 
   list(caller: Caller): readonly Assistant[] {
@@ -59,6 +60,20 @@ export class AssistantIndex implements KnownAssistants {
 /** The name under which clients see an assistant. */
 export function shownName({ name, id }: Pick<Assistant, "name" | "id">): string {
   return name ?? id;
+}
+
+/** The word by which this caller reaches an assistant. */
+export function callableName(assistant: Assistant, caller: Caller): string {
+  return isNamedFor(assistant, caller) ? shownName(assistant) : assistant.id;
+}
+
+/**
+ * Whether an assistant answers this caller by its name. Anybody may give a private one any name: by the name of a model
+ * that is not listed it would answer the calls of administrators, who may use it. An id cannot be taken.
+ */
+function isNamedFor({ ownerId, visibility }: Assistant, caller: Caller): boolean {
+  const isBound = caller.kind === "key" && caller.assistantId !== null;
+  return isBound || visibility === "everyone" || ownerId === caller.ownerId;
 }
 
 /** Binding a key is the grant: whoever owns the assistant, the key may call it, and no other one. */

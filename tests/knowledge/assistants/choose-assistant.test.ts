@@ -61,9 +61,18 @@ describe("a caller that is bound to no assistant", () => {
     expect(answered(stranger, "verkäufe")).toBe(sales.id);
   });
 
-  it("finds every assistant as an administrator, with a session or a key", () => {
+  it("finds every assistant by its id as an administrator, with a session or a key", () => {
     expect(answered(sessionCaller("usr_admin", "admin"), foreign.id)).toBe(foreign.id);
-    expect(answered({ ...stranger, role: "admin" }, "GEHEIM")).toBe(foreign.id);
+    expect(answered({ ...stranger, role: "admin" }, foreign.id)).toBe(foreign.id);
+  });
+
+  it("is no other user's private one for an administrator who calls a model of that name", () => {
+    for (const name of ["GEHEIM", foreign.slug]) {
+      expect(answered(sessionCaller("usr_admin", "admin"), name)).toBe("model");
+      expect(answered({ ...stranger, role: "admin" }, name)).toBe("model");
+    }
+    expect(answered({ ...owner, role: "admin" }, "Support Desk")).toBe(support.id);
+    expect(answered(sessionCaller("usr_admin", "admin"), "verkäufe")).toBe(sales.id);
     expect(answered(sessionCaller("usr_other"), "geheim")).toBe(foreign.id);
   });
 });

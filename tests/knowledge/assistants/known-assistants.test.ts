@@ -129,7 +129,7 @@ describe("the assistants in memory", () => {
       sql`update change_counters set seq = seq - 1 where name = 'assistants'`,
     );
     await one.catchUp();
-    expect([one.idOf("later"), one.idOf("old")]).toEqual([undefined, "asst_old"]);
+    expect([one.idOf("later"), one.idOf("asst_old")]).toEqual([undefined, "asst_old"]);
   });
 
   it("take a name that moves from one assistant to another, in whatever order it is read", async () => {
