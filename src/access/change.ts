@@ -47,7 +47,13 @@ export async function change<Result>(
     if (details !== null) await recordAudit(transaction, actor, { ...entry, details });
     return changed.result;
   };
-  const result = await repeatConflict(() => database.ask((db) => withTransaction(db, run)));
-  await counter?.catchUp();
-  return result;
+  try {
+    const result = await repeatConflict(() => database.ask((db) => withTransaction(db, run)));
+    await counter?.catchUp();
+    return result;
+  } catch (thrown) {
+    // It may have been committed although its answer was lost: a revoked credential must not go on.
+    void counter?.catchUp();
+    throw thrown;
+  }
 }

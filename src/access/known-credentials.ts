@@ -115,7 +115,9 @@ export async function openKnownCredentials<Known>({
   };
 
   const uses = openUses({ database, log, name, table });
-  const polling = isSoleWriter ? undefined : repeat(POLL_PAUSE_MS, catchUp);
+  const polling = repeat(POLL_PAUSE_MS, async () => {
+    if (!isSoleWriter || isAway) await catchUp();
+  });
   return {
     find(text) {
       const hashed = hash(text);
@@ -127,7 +129,7 @@ export async function openKnownCredentials<Known>({
     noteUse: uses.note,
     catchUp,
     async close() {
-      polling?.stop();
+      polling.stop();
       await uses.close();
     },
   };

@@ -63,7 +63,10 @@ export async function followChanges({
       isAway = true;
     }
   });
-  // Only this process writes to the embedded database.
-  const polling = database.kind === "embedded" ? undefined : repeat(POLL_PAUSE_MS, catchUp);
-  return { catchUp, close: () => polling?.stop() };
+  // Only this process writes to the embedded database, so that nothing is missed but what it could not read.
+  const isSoleWriter = database.kind === "embedded";
+  const polling = repeat(POLL_PAUSE_MS, async () => {
+    if (!isSoleWriter || isAway) await catchUp();
+  });
+  return { catchUp, close: () => polling.stop() };
 }

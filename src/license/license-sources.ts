@@ -68,24 +68,28 @@ export async function openLicenseSources(options: LicenseSourcesOptions): Promis
     upTo = row.changeSeq;
     held = [...take("uploaded", row.text), ...placed];
   };
+  // The embedded database has no other writer than this process.
+  const isSoleWriter = database.kind === "embedded";
+  let isBehind = false;
   const catchUp = async (): Promise<void> => {
     try {
       await database.askOwn(read);
+      isBehind = false;
     } catch (thrown) {
+      isBehind = true;
       const cause = thrown instanceof Error ? thrown.message : String(thrown);
       log.debug({ cause }, "the license could not be read; the one last read stays in force");
     }
   };
   const schedule = (): void => {
     timer = setTimeout(async () => {
-      await catchUp();
+      if (!isSoleWriter || isBehind) await catchUp();
       if (!isClosed) schedule();
     }, POLL_INTERVAL_MS).unref();
   };
 
   await read(database.db);
-  // The embedded database has no other writer than this process.
-  if (database.kind === "postgres") schedule();
+  schedule();
   return {
     all: () => held,
     catchUp,

@@ -100,6 +100,43 @@ describe("2.2 a BI key in memory", () => {
     expect(await other.find(`bk-${"0".repeat(43)}`)).toBeUndefined();
   });
 
+  it("that could not be read is read once it can be, also where nobody else writes", async () => {
+    const { database, access: base } = here;
+    let isAway = false;
+    const askOwn: typeof database.askOwn = (work) =>
+      isAway ? Promise.reject(new Error("away")) : database.askOwn(work);
+    const shaky = { ...database, kind: "embedded" as const, askOwn };
+    const keys = await openBiKeys({ database: shaky, hashBiKey: base.hashBiKey, log });
+    isAway = true;
+    const { key } = await create();
+    await keys.catchUp();
+    expect(keys.byId(key.id)).toBeUndefined();
+    isAway = false;
+    await expect.poll(() => keys.byId(key.id)?.id).toBe(key.id);
+    await keys.close();
+    await elsewhere();
+  });
+
+  it("is read anew after a change whose outcome nobody learned", async () => {
+    const { key } = await create();
+    const { database } = here;
+    let reads = 0;
+    const ask: typeof database.ask = async (work) => {
+      await database.ask(work);
+      throw new Error("the connection was lost while the answer was on its way");
+    };
+    const catchUp = async () => {
+      reads += 1;
+      await own.catchUp();
+    };
+    const lost = { ...access, database: { ...database, ask }, keys: { catchUp } };
+    await expect(deleteBiKey(lost, here.admin, key.id)).rejects.toThrow("lost");
+    expect(reads).toBe(1);
+    await own.catchUp();
+    expect(own.byId(key.id)).toBeUndefined();
+    await elsewhere();
+  });
+
   it.each<[string, BiKeyPatch]>([
     ["its state", { state: "inactive" }],
     ["its expiry", { expiresAt: new Date(Date.UTC(2030, 0)) }],
