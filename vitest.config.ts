@@ -47,6 +47,7 @@ const PURE = [
   "lib/http/bun/http-response-reader",
   "lib/egress/ip-ranges",
   "http/request/is-forwarded-https",
+  "lib/json/exact-json",
   "lib/json/json-depth",
   "lib/concurrency",
   "lib/text/line-reader",

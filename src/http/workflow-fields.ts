@@ -61,16 +61,22 @@ export const headChange = z.strictObject({
   }),
 });
 
-const triggers = z.array(anyObject).openapi({
+/** Far above what the definition's own check takes and explains; it bounds what a list of anything costs. */
+const LISTED_MAX = 1_000;
+
+const triggers = z.array(anyObject).max(LISTED_MAX).openapi({
   description: "Up to 20; `GET /api/pipeline/step-kinds` describes each kind.",
   example: EXAMPLE_TRIGGERS,
 });
-const steps = z.array(anyObject).openapi({
-  description:
-    "Up to 100, in an order in which each reads from the one above unless `from` says otherwise. `GET " +
-    "/api/pipeline/step-kinds` describes each kind.",
-  example: EXAMPLE_STEPS,
-});
+const steps = z
+  .array(anyObject)
+  .max(LISTED_MAX)
+  .openapi({
+    description:
+      "Up to 100, in an order in which each reads from the one above unless `from` says otherwise. `GET " +
+      "/api/pipeline/step-kinds` describes each kind.",
+    example: EXAMPLE_STEPS,
+  });
 export const definitionFields = { triggers, steps };
 
 /** Only for the document: the body is checked as a whole, so that all its faults are reported. */

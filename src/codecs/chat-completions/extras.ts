@@ -40,26 +40,45 @@ export function withWholeLogprobs(choice: JsonObject): JsonObject {
 export function joinExtras(pieces: readonly (JsonObject | undefined)[]): JsonObject | undefined {
   if (pieces.every((piece) => piece === undefined)) return undefined;
   const joined = new Map<string, JsonValue | undefined>();
+  const growing: Growing = new Map();
   for (const piece of pieces) {
     for (const [name, value] of Object.entries(piece ?? {})) {
-      joined.set(name, joinValues(joined.get(name), value));
+      joined.set(name, joinValues(joined.get(name), value, growing));
     }
   }
   return joined.size === 0 ? undefined : Object.fromEntries(joined);
 }
 
-function joinValues(one: JsonValue | undefined, other: JsonValue | undefined): typeof one {
-  if (Array.isArray(one) && Array.isArray(other)) return [...one, ...other];
+/** Arrays that were made here, by themselves: some vendors send an array in each of thousands of pieces. */
+type Growing = Map<JsonValue, JsonValue[]>;
+
+function joinValues(
+  one: JsonValue | undefined,
+  other: JsonValue | undefined,
+  growing: Growing,
+): typeof one {
+  if (Array.isArray(one) && Array.isArray(other)) return joinArrays(one, other, growing);
   if (isJsonObject(one) && isJsonObject(other)) {
     const members = { ...one };
     for (const [name, value] of Object.entries(other)) {
       const before = members[name];
       const areArrays = Array.isArray(before) && Array.isArray(value);
-      members[name] = areArrays ? [...before, ...value] : value;
+      members[name] = areArrays ? joinArrays(before, value, growing) : value;
     }
     return members;
   }
   return other;
+}
+
+function joinArrays(
+  one: readonly JsonValue[],
+  other: readonly JsonValue[],
+  growing: Growing,
+): JsonValue[] {
+  const joined = growing.get(one) ?? [...one];
+  growing.set(joined, joined);
+  for (const value of other) joined.push(value);
+  return joined;
 }
 
 function saysNothing(value: JsonValue | undefined): boolean {

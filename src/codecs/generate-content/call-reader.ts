@@ -1,15 +1,14 @@
 import { markSeal } from "../../core/chat/seal.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
+import { rewriteJson } from "../../lib/json/json-strings.ts";
 import { rawMember } from "../../lib/json/raw-json.ts";
 import type { EventWriter } from "../shared/event-writer.ts";
 import { PartialArguments } from "./partial-arguments.ts";
 
-const STRING_OR_SPACE = /"[^"\\]*(?:\\.[^"\\]*)*"|\s+/g;
-
 /** Removes the white space between the tokens of a JSON text; all other characters stay the same. */
 function compactJson(text: string): string {
-  return text.replace(STRING_OR_SPACE, (found) => (found.startsWith('"') ? found : ""));
+  return rewriteJson(text, (part) => part.replace(/\s+/g, ""));
 }
 
 /**

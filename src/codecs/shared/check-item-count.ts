@@ -4,6 +4,9 @@ import { invalidValue } from "./check-request.ts";
 const MAX_ITEMS = 100_000;
 /** Covers a list, its items, a list in an item, and the items of that list. Deeper lists are not counted. */
 const CHECKED_DEPTH = 4;
+/** Of the conversation: the content of a document, of a tool's result, in a message. */
+const CONVERSATION_DEPTH = 8;
+const CONVERSATIONS: ReadonlySet<string> = new Set(["messages", "input"]);
 
 /**
  * Throws `invalid_value` when the lists of a request have more items than any conversation needs. Each invalid item
@@ -12,7 +15,7 @@ const CHECKED_DEPTH = 4;
 export function checkItemCount(body: JsonObject): void {
   let count = 0;
   for (const [name, value] of Object.entries(body)) {
-    count += countItems(value, CHECKED_DEPTH);
+    count += countItems(value, CONVERSATIONS.has(name) ? CONVERSATION_DEPTH : CHECKED_DEPTH);
     if (count > MAX_ITEMS) throw invalidValue([name], `at most ${MAX_ITEMS} items in all`, value);
   }
 }

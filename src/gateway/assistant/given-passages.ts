@@ -10,7 +10,7 @@ export interface NumberedPassage extends Passage {
 /** A document's author cannot guess the marks, and the same passages get the same marks in each call. */
 const MARK_SECRET = randomBytes(32);
 /** The names of our marks, and of anything that a model could take for them. */
-const MARKS = /<(?=\s*\/?\s*passages?\b)/gi;
+const MARKS = /<(?=\s*(?:\/\s*)?passages?\b)/gi;
 
 /** The passages of one answer. Each has one number, however often it is found. */
 export class GivenPassages {

@@ -8,10 +8,8 @@ const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u206
  * nothing is left of it, or too much.
  */
 export function cleanFilename(given: string): string | undefined {
-  const name = given
-    .slice(given.search(/[^/\\]*$/))
-    .replace(UNSAFE, "")
-    .trim();
+  const lastLevel = Math.max(given.lastIndexOf("/"), given.lastIndexOf("\\")) + 1;
+  const name = given.slice(lastLevel).replace(UNSAFE, "").trim();
   const isName = name !== "" && name !== "." && name !== ".." && name.length <= MAX_CHARACTERS;
   return isName ? name : undefined;
 }

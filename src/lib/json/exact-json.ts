@@ -1,10 +1,10 @@
 import type { JsonValue } from "./json.ts";
+import { rewriteJson } from "./json-strings.ts";
 
 /** Nothing shorter can be beyond what a number holds: 2^53 has 16 digits, and an exponent of 308 has three. */
 const SUSPICIOUS = /\d{16}|\d[eE]\+?\d{3}/;
-/** Strings are matched so that digits inside them stay. Written without a choice inside a loop, which could backtrack. */
-const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
-const STRING_OR_SPACE = /"[^"\\]*(?:\\.[^"\\]*)*"|[ \t\r\n]+/g;
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const SPACE = /[ \t\r\n]+/g;
 const INTEGER = /^-?\d+$/;
 
 /**
@@ -13,8 +13,12 @@ const INTEGER = /^-?\d+$/;
  */
 export function keepLargeNumbers(text: string): string {
   if (!mayHaveLargeNumbers(text)) return text;
-  return text.replace(STRING_OR_NUMBER, (token, offset: number) => {
-    if (token.startsWith('"')) return token;
+  return rewriteJson(text, (part) => (/\d/.test(part) ? withLargeNumbersKept(part) : part));
+}
+
+/** @param text is what stands between two strings. */
+function withLargeNumbersKept(text: string): string {
+  return text.replace(NUMBER, (token, offset: number) => {
     const value = Number(token);
     const isKept = INTEGER.test(token) ? Number.isSafeInteger(value) : Number.isFinite(value);
     return isKept || isName(text, offset + token.length) ? token : `"${token}"`;
@@ -44,8 +48,9 @@ export function parseExactJson(text: string): JsonValue {
  */
 export function writeLargeNumbers(text: string): string | undefined {
   if (keepLargeNumbers(text) === text) return undefined;
-  return text.replace(STRING_OR_SPACE, (token) => {
-    if (!token.startsWith('"')) return "";
-    return token.includes("\\") ? JSON.stringify(JSON.parse(token)) : token;
-  });
+  return rewriteJson(
+    text,
+    (part) => part.replace(SPACE, ""),
+    (token) => (token.includes("\\") ? JSON.stringify(JSON.parse(token)) : token),
+  );
 }

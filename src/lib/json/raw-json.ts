@@ -1,5 +1,6 @@
+import { endOfString } from "./json-strings.ts";
+
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
@@ -72,16 +73,4 @@ function endOfContainer(text: string, start: number): number {
     }
   }
   return text.length;
-}
-
-/** Returns the index just past the quote that closes the string opened at `start`. */
-function endOfString(text: string, start: number): number {
-  let index = start;
-  for (;;) {
-    index = text.indexOf('"', index + 1);
-    if (index < 0) return text.length;
-    let backslashes = 0;
-    while (text.charCodeAt(index - 1 - backslashes) === BACKSLASH) backslashes++;
-    if (backslashes % 2 === 0) return index + 1;
-  }
 }

@@ -30,7 +30,7 @@ export interface AnswerForm {
 
 /** Longer answers are not parsed. */
 const MAX_ANSWER_CHARACTERS = 256 * 1024;
-const FENCE = /^```(?:json)?\s*\n([\s\S]*?)\n?```$/;
+const FENCE = "```";
 
 /** Asks for a text. Rejects with a `StepFailure`. */
 export async function askForText(
@@ -93,12 +93,21 @@ function readAnswer({ text, isCut }: Answer, check: CheckAnswer): ReadAnswer {
   const trimmed = text.trim();
   let value: JsonValue;
   try {
-    value = parseExactJson(FENCE.exec(trimmed)?.[1] ?? trimmed);
+    value = parseExactJson(withoutFence(trimmed));
   } catch {
     return faulty(isCut ? "it was cut at the most tokens; raise `max_tokens`" : "it is not JSON");
   }
   const fault = check(value);
   return fault === undefined ? { value } : { fault };
+}
+
+/** Without the marks of a code block, which some models put around JSON. */
+function withoutFence(text: string): string {
+  if (!text.startsWith(FENCE) || !text.endsWith(FENCE)) return text;
+  const lineEnd = text.indexOf("\n");
+  const language = text.slice(FENCE.length, Math.max(lineEnd, FENCE.length)).trim();
+  const isBlock = lineEnd >= 0 && (language === "" || language === "json");
+  return isBlock ? text.slice(lineEnd + 1, -FENCE.length) : text;
 }
 
 function faulty(text: string): ReadAnswer {

@@ -221,6 +221,15 @@ describe("messages", () => {
     ]);
   });
 
+  it("of the form before tools may be many, each of which is read once", () => {
+    // Searched for from the end, each call would be found after all the results behind it.
+    const results = Array.from({ length: 99_000 }, () => ({
+      ...{ role: "function", name: "f", content: "x" },
+    }));
+    const { messages } = parse({ messages: results });
+    expect(messages.at(-1)).toMatchObject({ callId: "call_function_98999" });
+  });
+
   it("of the assistant may hold what it thought as parts, in their order", () => {
     const thinking = [
       { type: "text", text: "Let me " },

@@ -217,6 +217,20 @@ describe("extras of a stream", () => {
     ]);
   });
 
+  it("of the message are joined once, however many pieces bring a part of them", () => {
+    // Copied at each of so many pieces, they would take hours.
+    const pieces = Array.from({ length: 100_000 }, (_, index) =>
+      chunk({ content: "a", reasoning_details: [{ index }], more: { steps: [index] } }),
+    );
+    const frames = [...pieces, FINISH, "[DONE]"].map((one) => Buffer.from(toFrame(one)));
+    const { extra } = endOf(readPieces(frames)) as unknown as {
+      extra: { message: { reasoning_details: object[]; more: { steps: number[] } } };
+    };
+    const { reasoning_details: details, more } = extra.message;
+    expect([details.length, more.steps.length]).toEqual([100_000, 100_000]);
+    expect([details.at(-1), more.steps.at(-1)]).toEqual([{ index: 99_999 }, 99_999]);
+  });
+
   it("of the answer come with its start, those of the end with its end", () => {
     const events = readChunks(
       { ...text("a"), system_fingerprint: "fp", service_tier: null, model: "m", created: 1 },

@@ -417,6 +417,24 @@ describe("the tools", () => {
   });
 });
 
+describe("lists in the content of a message", () => {
+  const many = Array.from({ length: 100_001 }, () => 1);
+  it.each<[string, object]>([
+    ["a tool's result", { type: "tool_result", tool_use_id: "t", content: many }],
+    ["a document", { type: "document", source: { type: "content", content: many } }],
+    [
+      "a document in a tool's result",
+      {
+        ...{ type: "tool_result", tool_use_id: "t" },
+        content: [{ type: "document", source: { type: "content", content: many } }],
+      },
+    ],
+  ])("are counted before each member is checked: of %s", (_, block) => {
+    const read = () => request({ messages: [{ role: "user", content: [block] }] });
+    expect(read).toThrow("at most 100000 items in all");
+  });
+});
+
 describe("the effort", () => {
   const adaptive = { type: "adaptive" };
   const own = (effort: string) => ({ output_config: { effort } });

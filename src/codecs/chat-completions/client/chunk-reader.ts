@@ -27,7 +27,7 @@ export class ChunkReader {
   #seed = "";
   #finishExtras: JsonObject | undefined;
   /** The vendor's own fields of the message, such as citations, from all its deltas. */
-  #messageExtras: JsonObject | undefined;
+  readonly #messageExtras: JsonObject[] = [];
   #stopSequence: string | undefined;
   #reason: FinishReason | undefined;
   #usage: Usage | undefined;
@@ -59,7 +59,7 @@ export class ChunkReader {
     const { message, ...choice } = findChoice(choices) ?? {};
     if (!isJsonObject(message)) throw garbage();
     this.#deltas.read(message, this.#seed);
-    this.#messageExtras = readExtras(message, KNOWN_MESSAGE_FIELDS);
+    this.#keepMessageExtras(message);
     this.#finishExtras = readExtras(choice, KNOWN_CHOICE_FIELDS);
     this.#readEnd(choice);
     this.#usage = readUsage(usage) ?? readUsageOfGroq(x_groq) ?? this.#usage;
@@ -69,6 +69,7 @@ export class ChunkReader {
   /** Writes the end of the answer, after the last chunk. */
   finish(): void {
     const lateExtras = this.#deltas.end();
+    const messageExtras = joinExtras(this.#messageExtras);
     const reason = this.#reason ?? "stop";
     this.writer.end({
       type: "finish",
@@ -78,7 +79,7 @@ export class ChunkReader {
       extra: joinExtras([
         lateExtras,
         this.#finishExtras,
-        this.#messageExtras && { message: this.#messageExtras },
+        messageExtras && { message: messageExtras },
       ]),
     });
   }
@@ -118,9 +119,14 @@ export class ChunkReader {
   /** Returns true when the delta brought no fields of the vendor's own. */
   #readDelta(delta: JsonObject): boolean {
     this.#deltas.read(delta, this.#seed);
-    const extras = readExtras(delta, KNOWN_MESSAGE_FIELDS);
-    if (extras !== undefined) this.#messageExtras = joinExtras([this.#messageExtras, extras]);
-    return extras === undefined;
+    return !this.#keepMessageExtras(delta);
+  }
+
+  /** Returns true when there are any. */
+  #keepMessageExtras(message: JsonObject): boolean {
+    const extras = readExtras(message, KNOWN_MESSAGE_FIELDS);
+    if (extras !== undefined) this.#messageExtras.push(extras);
+    return extras !== undefined;
   }
 
   #keepExtras(extras: JsonObject, isLast: boolean): void {

@@ -6,8 +6,6 @@ import { readContent } from "../read-content.ts";
 import { ToolCallReader } from "./tool-call-reader.ts";
 import type { WireDelta } from "./wire-chunk.ts";
 
-const NO_EXTRAS: readonly JsonObject[] = [];
-
 type Kind = "text" | "reasoning" | "refusal";
 
 interface Piece {
@@ -23,7 +21,7 @@ export class DeltaReader {
   readonly #thinkTags = new ThinkTagSplitter();
   #isPastThinking = false;
   /** Extras of tokens whose text has not arrived yet. */
-  #extras = NO_EXTRAS;
+  #extras: JsonObject[] = [];
   /** Text that came amid the arguments of a call: engines that decode several tokens at once mix them. */
   #held: Piece[] = [];
 
@@ -59,13 +57,13 @@ export class DeltaReader {
       this.#flushThinking();
       this.#calls.read(calls, seed);
       // The events of a call have no place for extras.
-      this.#extras = NO_EXTRAS;
+      this.#extras = [];
     } else this.#flushExtras();
   }
 
   /** Keeps extras of tokens whose text comes in this or a later delta. */
   keepExtras(extras: JsonObject): void {
-    this.#extras = [...this.#extras, extras];
+    this.#extras.push(extras);
   }
 
   /** Ends the answer. Returns the extras that had no text to be attached to. */
@@ -100,10 +98,16 @@ export class DeltaReader {
   }
 
   #write(kind: Kind, text: string): void {
-    const extra = joinExtras(this.#extras);
-    this.#extras = NO_EXTRAS;
+    const extra = this.#takeExtras();
     if (this.#calls.isWithinCall) this.#held.push({ kind, text, extra });
     else this.#writer.delta(kind, text, extra);
+  }
+
+  #takeExtras(): JsonObject | undefined {
+    if (this.#extras.length === 0) return undefined;
+    const extra = joinExtras(this.#extras);
+    this.#extras = [];
+    return extra;
   }
 
   #writeHeld(): void {

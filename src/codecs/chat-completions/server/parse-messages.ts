@@ -15,25 +15,24 @@ type AssistantWire = Extract<WireMessage, { role: "assistant" }>;
 type FunctionWire = Extract<WireMessage, { role: "function" }>;
 
 export function parseMessages(messages: readonly WireMessage[]): ChatMessage[] {
-  return messages.map((message, index) =>
-    message.role === "function"
-      ? parseFunctionResult(message, messages, index)
-      : parseMessage(message, index),
-  );
+  /** Where each function was called last. */
+  const calls = new Map<string, number>();
+  return messages.map((message, index) => {
+    if (message.role === "function") {
+      return parseFunctionResult(message, calls.get(message.name) ?? index);
+    }
+    if (message.role === "assistant" && message.function_call != null) {
+      calls.set(message.function_call.name, index);
+    }
+    return parseMessage(message, index);
+  });
 }
 
 /**
  * Parses the result of a legacy function call. That form has no ids: a result belongs to the last call of its function.
  */
-function parseFunctionResult(
-  { name, content }: FunctionWire,
-  messages: readonly WireMessage[],
-  index: number,
-): ToolMessage {
-  const call = messages.findLastIndex(
-    (one, at) => at < index && one.role === "assistant" && one.function_call?.name === name,
-  );
-  const callId = functionCallId(call < 0 ? index : call);
+function parseFunctionResult({ content }: FunctionWire, call: number): ToolMessage {
+  const callId = functionCallId(call);
   return { role: "tool", callId, content: content ? [{ type: "text", text: content }] : [] };
 }
 
