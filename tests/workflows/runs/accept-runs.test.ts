@@ -299,6 +299,18 @@ describe("coalescing", () => {
       kind: "accepted",
     });
   });
+
+  test("never adds to a run that was accepted for an earlier owner", async () => {
+    await accept();
+    const joining = { triggerKey: "files", coalesce: true } as const;
+    const first = await accept(joining);
+    const ownerId = await insertUser(database);
+    await database.db.update(workflows).set({ ownerId }).where(eq(workflows.id, workflow));
+    const second = await accept(joining);
+    expect(second).toMatchObject({ kind: "accepted" });
+    expect(await accept(joining)).toMatchObject({ kind: "joined", runId: idOf(second) });
+    expect(idOf(first)).not.toBe(idOf(second));
+  });
 });
 
 test("of a trigger that may have one run waiting a second one is an overlap", async () => {

@@ -4,7 +4,12 @@ import { withTransaction } from "../../../src/db/context.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { outboxEvents } from "../../../src/db/tables/outbox.ts";
 import { users } from "../../../src/db/tables/users.ts";
-import { workflowRows, workflowRuns, workflowSteps } from "../../../src/db/tables/workflows.ts";
+import {
+  workflowRows,
+  workflowRuns,
+  workflowSteps,
+  workflows,
+} from "../../../src/db/tables/workflows.ts";
 import type { WorkContext } from "../../../src/queue/topic.ts";
 import { acceptRunNow, chunksOf } from "../../../src/workflows/runs/accept/accept-runs.ts";
 import { createChildRuns } from "../../../src/workflows/runs/children/create-child-runs.ts";
@@ -255,6 +260,34 @@ describe("a worker", () => {
       ...{ status: "failed", error: { step: null, code: "owner_disabled" } },
     });
     expect(gate.begun).toEqual([]);
+  });
+
+  test("never works with the rights of an owner whom the run was not accepted for", async () => {
+    const first = replica();
+    const lost = hanging();
+    first.work(lost.execute);
+    const [running, queued] = [await accept(first), await accept(first)];
+    await vi.waitFor(() => expect(lost.claims).toHaveLength(1), WAIT);
+    await first.close();
+    // As the deletion of a user leaves it: the workflow passes, disabled, to who deleted the user.
+    const administrator = await insertUser(database, { role: "admin" });
+    const passed = { ownerId: administrator, enabled: false };
+    await database.db.update(workflows).set(passed).where(eq(workflows.id, workflow));
+    await database.db.delete(users).where(eq(users.id, owner));
+    const second = replica();
+    const gate = createGate();
+    gate.openAll();
+    second.work(gate.execute);
+    for (const runId of [running, queued]) {
+      expect(await untilEnded(runId)).toMatchObject({
+        ...{ status: "failed", ownerId: owner, error: { step: null, code: "owner_changed" } },
+      });
+    }
+    expect(gate.begun).toEqual([]);
+    // What the new owner starts is the new owner's.
+    await database.db.update(workflows).set({ enabled: true }).where(eq(workflows.id, workflow));
+    const own = await accept(second);
+    expect(await untilEnded(own)).toMatchObject({ status: "completed", ownerId: administrator });
   });
 });
 

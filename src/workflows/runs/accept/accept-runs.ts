@@ -30,7 +30,8 @@ export async function acceptRuns(
   if (queue === undefined) return requests.map(() => ({ kind: "unavailable" }));
   // Read under the lock, so that no later run of the workflow has an earlier time.
   const now = store.clock.now();
-  const state = await readQueueState(transaction, { workflowId, requests, now });
+  const { ownerId } = queue;
+  const state = await readQueueState(transaction, { workflowId, ownerId, requests, now });
   const plan = new AcceptancePlan(queue, state, {
     now,
     isLicensed: store.isLicensed(),

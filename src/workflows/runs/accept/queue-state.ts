@@ -48,7 +48,7 @@ export function factKey(triggerKey: string, fact: string): string {
  */
 export async function readQueueState(
   transaction: Db,
-  { workflowId, requests, now }: StateQuery,
+  { workflowId, ownerId, requests, now }: StateQuery,
 ): Promise<QueueState> {
   const running = await transaction
     .select({ runId: activeRuns.runId })
@@ -58,23 +58,26 @@ export async function readQueueState(
   const keys = [...new Set(asking.map(({ triggerKey }) => triggerKey))];
   return {
     isRunning: running.length > 0,
-    waiting: await readWaiting(transaction, workflowId, keys),
+    waiting: await readWaiting(transaction, { workflowId, ownerId }, keys),
     facts: await readFacts(transaction, { workflowId, requests, now }),
   };
 }
 
 interface StateQuery {
   readonly workflowId: string;
+  /** The workflow's owner. */
+  readonly ownerId: string | null;
   readonly requests: readonly RunRequest[];
   readonly now: number;
 }
 
+/** Runs that were accepted for an earlier owner fail when they begin, so nothing may join them. */
 async function readWaiting(
   transaction: Db,
-  workflowId: string,
+  { workflowId, ownerId }: Pick<StateQuery, "workflowId" | "ownerId">,
   triggerKeys: readonly string[],
 ): Promise<ReadonlyMap<string, WaitingRun>> {
-  if (triggerKeys.length === 0) return new Map();
+  if (triggerKeys.length === 0 || ownerId === null) return new Map();
   const found = await transaction
     .selectDistinctOn([activeRuns.triggerKey], {
       triggerKey: activeRuns.triggerKey,
@@ -95,6 +98,7 @@ async function readWaiting(
       and(
         eq(activeRuns.workflowId, workflowId),
         eq(activeRuns.status, "queued"),
+        eq(workflowRuns.ownerId, ownerId),
         inArray(activeRuns.triggerKey, [...triggerKeys]),
       ),
     )
@@ -105,7 +109,7 @@ async function readWaiting(
 /** Facts of the last 24 hours, and those of a replica whose clock is ahead. */
 async function readFacts(
   transaction: Db,
-  { workflowId, requests, now }: StateQuery,
+  { workflowId, requests, now }: Omit<StateQuery, "ownerId">,
 ): Promise<ReadonlyMap<string, KnownFact>> {
   const asked = requests.flatMap(({ fact }) => (fact === undefined ? [] : [fact.fact]));
   if (asked.length === 0) return new Map();

@@ -14,6 +14,8 @@ import type { ClaimedRun, RunTrigger } from "../run.ts";
 export interface BegunRun extends Omit<ClaimedRun, "definition"> {
   /** Undefined when the version is gone. */
   readonly definition: JsonObject | undefined;
+  /** The workflow's owner when the run was accepted. */
+  readonly acceptedFor: string | null;
   readonly hasActiveOwner: boolean;
 }
 
@@ -71,6 +73,7 @@ async function begin(
     trigger: trigger as RunTrigger,
     definition: workflow?.definition,
     ownerId: workflow?.ownerId ?? null,
+    acceptedFor: record.ownerId,
     hasActiveOwner: workflow?.ownerState === "active",
     keyId: workflow?.keyId ?? null,
     keepRows: workflow?.keepRows ?? "all",

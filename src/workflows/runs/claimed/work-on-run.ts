@@ -83,10 +83,21 @@ function refusalOf(job: Job, run: BegunRun, now: number): Failure | undefined {
   }
   if (isOverdue(run, now)) return timeout(run);
   if (run.definition === undefined) return versionMissing(run);
-  if (run.hasActiveOwner) return undefined;
+  return ownerRefusal(run);
+}
+
+/** What was accepted for one owner must not run with the rights of another one, such as who deleted that owner. */
+function ownerRefusal({ hasActiveOwner, ownerId, acceptedFor }: BegunRun): Failure | undefined {
+  if (!hasActiveOwner) {
+    return [
+      "owner_disabled",
+      "The owner of the workflow is deleted or disabled. An administrator enables the owner, or takes the workflow over.",
+    ];
+  }
+  if (acceptedFor === ownerId) return undefined;
   return [
-    "owner_disabled",
-    "The owner of the workflow is deleted or disabled. An administrator enables the owner, or takes the workflow over.",
+    "owner_changed",
+    "The workflow has another owner since this run was accepted, and would run with that one's rights. Retry the run if it is still wanted.",
   ];
 }
 
