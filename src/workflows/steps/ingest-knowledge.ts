@@ -8,8 +8,10 @@ import { createFileFromBytes } from "../../knowledge/files/create-file.ts";
 import { addFiles, type NewStoreFile } from "../../knowledge/stores/add-files.ts";
 import { lockStore, type readStore } from "../../knowledge/stores/stores.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json/json.ts";
+import { storableText } from "../../lib/text/storable-text.ts";
 import { readOwner } from "../owner-caller.ts";
 import { unpackTexts } from "../rows/pack-rows.ts";
+import type { RowError } from "../rows/row.ts";
 import { StepFailure } from "../runs/run.ts";
 import { markKnowledge, writerOf } from "../triggers/marks.ts";
 import { checkedTemplates, fillForRows } from "./shared/step-templates.ts";
@@ -23,6 +25,9 @@ const BATCH_FILES = 500;
 /** A file that no store took, because the step was interrupted, is deleted after this time. */
 const ORPHAN_SECONDS = 2 * 86_400;
 const ATTRIBUTES_MAX = 16;
+/** Characters, as clients of the API may send them. */
+const ATTRIBUTE_MAX = 512;
+const FILE_ID = /^[\x21-\x7e]{1,200}$/;
 
 const settings = z
   .strictObject({
@@ -48,7 +53,7 @@ const settings = z
       .optional()
       .describe("In the place of 'text': the id of a file that exists, such as {{ row.file_id }}."),
     attributes: z
-      .record(z.string().min(1).max(64), z.string().max(512))
+      .record(z.string().min(1).max(64), z.string().max(ATTRIBUTE_MAX))
       .default({})
       .refine((given) => Object.keys(given).length <= ATTRIBUTES_MAX, `at most ${ATTRIBUTES_MAX}`)
       .describe("Attributes of the files in the store, with {{ }}: searches filter by them."),
@@ -147,10 +152,25 @@ async function* filledRows({ rowProcess }: StepServices, context: StepContext<Se
         if (result === undefined || "error" in result) {
           return { row, error: result?.error ?? { code: "no_text", message: "no text" } };
         }
-        return { row, filled: result.value as JsonObject };
+        const filledRow = result.value as JsonObject;
+        const fault = faultOf(filledRow);
+        return fault === undefined ? { row, filled: filledRow } : { row, error: fault };
       });
     }
   }
+}
+
+/** What the store would refuse of one row must not end the step for all. */
+function faultOf(filled: JsonObject): Omit<RowError, "row"> | undefined {
+  const { file_id } = filled;
+  if (file_id !== undefined && !FILE_ID.test(textOf(file_id))) {
+    return { code: "invalid_file_id", message: "What 'file_id' yields is not the id of a file." };
+  }
+  const [long] =
+    Object.entries(attributesOf(filled)).find(([, value]) => value.length > ATTRIBUTE_MAX) ?? [];
+  if (long === undefined) return undefined;
+  const message = `The attribute '${long}' has more than ${ATTRIBUTE_MAX} characters. Shorten it with a map step.`;
+  return { code: "attribute_too_long", message };
 }
 
 async function fileOf(
@@ -160,9 +180,8 @@ async function fileOf(
 ): Promise<string> {
   if (given.file_id !== undefined) return textOf(filled["file_id"]);
   // A name is one level: it is shown, and offered when the file is downloaded.
-  const filename = textOf(filled["filename"])
-    .replaceAll(/[/\\\p{Cc}]+/gu, "_")
-    .slice(0, 255);
+  const name = textOf(filled["filename"]).replaceAll(/[/\\\p{Cc}]+/gu, "_");
+  const filename = storableText(name.slice(0, 255));
   try {
     const file = await createFileFromBytes(store, Buffer.from(textOf(filled["text"])), {
       ...{ filename: filename === "" ? "row.md" : filename, purpose: "assistants", ownerId },
@@ -201,10 +220,10 @@ async function addAll(
   }
 }
 
-function attributesOf({ attributes }: JsonObject): NewStoreFile["attributes"] {
+function attributesOf({ attributes }: JsonObject): Readonly<Record<string, string>> {
   if (!isJsonObject(attributes)) return {};
   return Object.fromEntries(
-    Object.entries(attributes).map(([name, value]) => [name, textOf(value)]),
+    Object.entries(attributes).map(([name, value]) => [name, storableText(textOf(value))]),
   );
 }
 

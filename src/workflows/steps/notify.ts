@@ -1,5 +1,6 @@
 import { z } from "zod";
-import type { JsonObject, JsonValue } from "../../lib/json/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json/json.ts";
+import { storableText } from "../../lib/text/storable-text.ts";
 import { enqueue, type NewJob } from "../../queue/enqueue.ts";
 import { NOTIFY_TOPIC } from "../notify/open-notifications.ts";
 import { unpackRows, unpackTexts } from "../rows/pack-rows.ts";
@@ -118,7 +119,9 @@ async function ofSet(services: StepServices, context: StepContext<Settings>): Pr
   if (filled === undefined || "error" in filled) {
     throw new StepFailure(filled?.error.code ?? "no_message", filled?.error.message ?? "no text");
   }
-  return messageOf(context, filled.value, { rows: count });
+  const message = messageOf(context, filled.value, { rows: count });
+  if (isTooLarge(message)) throw new StepFailure(TOO_LARGE.code, TOO_LARGE.message);
+  return message;
 }
 
 async function eachRow(
@@ -139,7 +142,12 @@ async function eachRow(
         continue;
       }
       if (messages.length === MESSAGES_MAX) throw tooMany();
-      messages.push(messageOf(context, result.value, { row: number }));
+      const message = messageOf(context, result.value, { row: number });
+      if (isTooLarge(message)) {
+        await context.reject({ row: number, ...TOO_LARGE }, row);
+        continue;
+      }
+      messages.push(message);
       await context.output().push(row);
     }
   }
@@ -161,16 +169,28 @@ function messageOf(
   about: JsonObject,
 ): JsonObject {
   const details = { workflow_id: workflowId, workflow: workflowName, run_id: id, step: step.id };
-  const given = filled as JsonObject;
-  const message =
-    body === undefined
-      ? { text: given["text"], type: "workflow_notify", details: { ...details, ...about } }
-      : given;
-  if (Buffer.byteLength(JSON.stringify(message)) <= MESSAGE_MAX_BYTES) return message;
-  throw new StepFailure(
-    "message_too_large",
-    `A message is larger than ${MESSAGE_MAX_BYTES} bytes. Name fewer rows in its text.`,
+  const given = storable(filled) as JsonObject;
+  if (body !== undefined) return given;
+  return { text: given["text"], type: "workflow_notify", details: { ...details, ...about } };
+}
+
+/** Texts of rows may have characters that the outbox cannot store. */
+function storable(value: JsonValue): JsonValue {
+  if (typeof value === "string") return storableText(value);
+  if (Array.isArray(value)) return value.map(storable);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, storable(item ?? null)]),
   );
+}
+
+const TOO_LARGE = {
+  code: "message_too_large",
+  message: `A message is larger than ${MESSAGE_MAX_BYTES} bytes. Name fewer rows in its text.`,
+};
+
+function isTooLarge(message: JsonObject): boolean {
+  return Buffer.byteLength(JSON.stringify(message)) > MESSAGE_MAX_BYTES;
 }
 
 async function* chunksOf({ inputs, signal }: StepContext<Settings>) {

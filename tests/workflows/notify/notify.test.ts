@@ -160,8 +160,31 @@ describe("notify", () => {
     });
     const long = [{ text: "x".repeat(300_000) }];
     await expect(
-      notify({ text: "{{ row.text }}", each: "row" }, { rows: long }),
+      notify({ text: "{{ row.rows }}", each: "set" }, { rows: long }),
     ).rejects.toMatchObject({ code: "message_too_large" });
+  });
+
+  test("of a row that is too large is that row's error, and the others are stored", async () => {
+    const rows = [{ text: "a" }, { text: "x".repeat(300_000) }, { text: "c" }];
+    const settings = { text: "{{ row.text }}", each: "row" };
+    const done = await notify(settings, { rows, onRowError: "skip" });
+    expect(done).toMatchObject({
+      ...{ committed: true, rowErrors: 1, outputs: { main: [{ text: "a" }, { text: "c" }] } },
+      firstRowError: { row: 2, code: "message_too_large" },
+    });
+    expect(await stored()).toHaveLength(2);
+  });
+
+  test("leaves out the characters that the database cannot store", async () => {
+    const rows = [{ t: "ok" }, { t: "nul \0." }, { t: "half \ud83d." }];
+    const done = await notify({ text: "{{ row.t }}", each: "row" }, { rows });
+    expect(done).toMatchObject({ committed: true, outputs: { main: rows } });
+    const messages = async () => (await stored()).map(({ body }) => body["message"]);
+    expect(await messages()).toMatchObject([{ text: "ok" }, { text: "nul ." }, { text: "half ." }]);
+    await database.db.execute(sql`truncate outbox_events`);
+    const body = { list: ["{{ row.t }}"], level: 3 };
+    await notify({ text: "-", body, each: "row" }, { rows: rows.slice(1, 2) });
+    expect(await messages()).toContainEqual({ list: ["nul ."], level: 3 });
   });
 
   test("takes the address from a secret and signs with another; neither is stored", async () => {

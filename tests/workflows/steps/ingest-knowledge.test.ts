@@ -98,6 +98,31 @@ describe("ingest_knowledge", () => {
     expect(wakes).toBe(1);
   });
 
+  test("keeps the limits of the API: a row that the store would refuse is that row's error", async () => {
+    const rows = [
+      { id: 1, team: "nul \0 and half \ud83d", name: `${"n".repeat(254)}\u{1f600}.md` },
+      { id: 2, team: "x".repeat(513), name: "2.md" },
+      { id: 3, team: "y".repeat(512), name: "half \ud83d.md" },
+    ];
+    const settings = {
+      text: "text {{ row.id }}",
+      filename: "{{ row.name }}",
+      attributes: { team: "{{ row.team }}" },
+    };
+    const done = await ingest(settings, { rows, onRowError: "skip" });
+    expect(done).toMatchObject({
+      ...{ committed: true, rowErrors: 1, outputs: { main: { length: 2 } } },
+      firstRowError: { row: 2, code: "attribute_too_long" },
+    });
+    const teams = (await inStore()).map(({ attributes }) => attributes["team"]);
+    expect(teams.sort()).toEqual(["nul  and half ", "y".repeat(512)]);
+    const file = await addFile(store, "content");
+    const ids = [{ file: "a\0b" }, { file: "" }, { file: file.id }];
+    const byId = await ingest({ file_id: "{{ row.file }}" }, { rows: ids, onRowError: "skip" });
+    expect(byId).toMatchObject({ rowErrors: 2, firstRowError: { code: "invalid_file_id" } });
+    expect(await inStore()).toHaveLength(3);
+  });
+
   test("adds files that exist, by the ids in the rows", async () => {
     const file = await addFile(store, "content");
     await ingest({ file_id: "{{ row.file }}" }, { rows: [{ file: file.id }] });
