@@ -65,20 +65,21 @@ export async function openWorkflows(base: Base, parts: WorkflowParts): Promise<W
   const runs = add(openRuns(known));
   const egress = createEgress({ allow: settings.EGRESS_ALLOW });
   const secrets = createWorkflowSecrets({ database, secretBox });
+  const chainHeaders = createChainHeaders(secretBox);
   const kinds = createStepKinds({
     ...{ settings, database, clock, log, rowProcess },
     models: createStepModels({ ...parts, clock, log }),
     datasets: parts.datasets,
     connections: parts.connections,
     ...knowledge,
-    ...{ egress, secrets },
-    chainHeaders: createChainHeaders(secretBox),
+    ...{ egress, secrets, chainHeaders },
     childRuns: createChildRuns(() => store, runs.waits),
   });
   const store: WorkflowStore = { ...known, kinds, wakeRuns: runs.wake };
   add(await openRowUpkeep(store));
   add(createWorkflowFigures(store));
-  add(openNotifications(base, { egress, secrets, counts: parts.deliveries.workflow_notify }));
+  const counts = parts.deliveries.workflow_notify;
+  add(openNotifications(base, { egress, secrets, chainHeaders, counts }));
   add(openTriggers({ store, events, fileConnections: knowledge.fileConnections }));
   runs.start(createExecution(store), createReadDefinition(kinds));
   return connectRecords(store, { secrets, fileConnections: knowledge.fileConnections });

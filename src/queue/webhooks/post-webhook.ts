@@ -18,6 +18,8 @@ export interface Webhook {
   /** The operator's own from the environment, which is trusted; or a user's, for a client that guards it. */
   readonly url: string;
   readonly secret: string | undefined;
+  /** Sent beside those of every webhook. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly client: { readonly send: (request: HttpRequest) => Promise<WebhookResponse> };
   readonly clock: Clock;
   /** Timeout for the receiver's status. */
@@ -51,7 +53,10 @@ export async function postWebhook(
   }
 }
 
-function composeRequest({ url, secret, clock }: Webhook, event: Pick<Job, "id" | "body">) {
+function composeRequest(
+  { url, secret, headers: further, clock }: Webhook,
+  event: Pick<Job, "id" | "body">,
+) {
   const target = new URL(url);
   // Unlike decodeURIComponent it keeps a bare percent sign, as operators write it into a password.
   const credentials = `${decodePercent(target.username)}:${decodePercent(target.password)}`;
@@ -60,6 +65,7 @@ function composeRequest({ url, secret, clock }: Webhook, event: Pick<Job, "id" |
   const body = JSON.stringify(event.body);
   const timestampSeconds = Math.floor(clock.now() / 1_000);
   const headers = {
+    ...further,
     "content-type": "application/json",
     "user-agent": "inference-gateway",
     // Alerts are rare, and an idle connection that the receiver closes at that moment would cost a try.

@@ -93,7 +93,10 @@ async function run(services: StepServices, context: StepContext<Settings>): Prom
   }
   const { ownerId } = claimed;
   if (ownerId === null) throw new StepFailure("owner_missing", "The workflow has no owner.");
-  const common = { url: given.url, sign_with: given.sign_with ?? null, owner_id: ownerId };
+  const common = {
+    ...{ url: given.url, sign_with: given.sign_with ?? null, owner_id: ownerId },
+    run: { workflow_id: claimed.workflowId, chain: claimed.chain },
+  };
   const jobs = messages.map(
     (message): NewJob => ({
       topic: NOTIFY_TOPIC,

@@ -7,8 +7,10 @@ import { outboxEvents } from "../../../src/db/tables/outbox.ts";
 import { createEgress } from "../../../src/lib/egress/egress.ts";
 import type { JsonObject } from "../../../src/lib/json/json.ts";
 import { createLog } from "../../../src/lib/log.ts";
+import { createSecretBox } from "../../../src/lib/secret-box.ts";
 import { zeroCounts } from "../../../src/lib/zero-counts.ts";
 import { TRY_RESULTS } from "../../../src/queue/topic.ts";
+import { createChainHeaders, readCallChain } from "../../../src/workflows/calls-out/call-chain.ts";
 import { openNotifications } from "../../../src/workflows/notify/open-notifications.ts";
 import { notifyStep } from "../../../src/workflows/steps/notify.ts";
 import type { StepServices } from "../../../src/workflows/steps/step-services.ts";
@@ -23,6 +25,7 @@ import { plainRowProcess } from "../../support/workflows/plain-row-process.ts";
 import { runStep, type StepCase } from "../../support/workflows/step-stage.ts";
 
 const SIGNING_KEY = `whsec_${Buffer.from("a key of the tests, 32 bytes lon").toString("base64")}`;
+const secretBox = createSecretBox(Buffer.alloc(32));
 const WAIT = { timeout: 30_000, interval: 20 };
 
 let database: Database;
@@ -66,7 +69,8 @@ function deliver(allow = ["127.0.0.1"]) {
   const counts = zeroCounts(TRY_RESULTS);
   const { settings } = loadConfig({ OUTBOX_TRY_TIMEOUT_MS: "1000" });
   const base = { settings, database, clock: { now: () => now }, log: createLog("silent") };
-  const parts = { egress: createEgress({ allow }), secrets, counts };
+  const chainHeaders = createChainHeaders(secretBox);
+  const parts = { egress: createEgress({ allow }), secrets, chainHeaders, counts };
   const { close } = openNotifications(base as never, parts);
   closers.push(async () => close?.(1_000));
   return counts;
@@ -255,6 +259,27 @@ describe("W08: faults of the receiver of notify", () => {
       await vi.waitFor(async () => expect((await only()).deliveredAt).not.toBeNull(), WAIT);
     },
   );
+
+  test("a webhook of this service gets the run's chain, and its answer that it is a loop is final", async () => {
+    const url = receiver.url.replace("/hook", "/api/pipeline/webhook/wf_abc");
+    const run = { id: "run_1", ownerId: "usr_1", workflowId: "wf_abc", chain: ["wf_first"] };
+    await notify({ text: "x", url }, { rows: [{}], run });
+    const { id } = await only();
+    // Another 409, such as that of a run that is active, passes.
+    receiver.use(answer(409, [], '{"error":{"code":"run_active"}}'));
+    const counts = deliver();
+    await vi.waitFor(() => expect(counts.failed).toBe(1), WAIT);
+    await vi.waitFor(async () => expect((await only()).leaseUntil).toBeNull(), WAIT);
+    const sent = new Headers({
+      "x-workflow-chain": postsOf(id)[0]?.header("x-workflow-chain") ?? "",
+    });
+    expect(readCallChain(secretBox, sent, "wf_abc")).toEqual(["wf_first", "wf_abc"]);
+    receiver.use(answer(409, [], '{"error":{"code":"workflow_loop"}}'));
+    await dueAgain();
+    await vi.waitFor(() => expect(counts.given_up).toBe(1), WAIT);
+    await vi.waitFor(async () => expect((await only()).deadAt).not.toBeNull(), WAIT);
+    expect((await only()).lastError).toContain("workflow_loop");
+  });
 
   test("410 stops it at once", async () => {
     await notify({ text: "x" }, { rows: [{}] });
