@@ -15,8 +15,8 @@ type UpkeepStore = Pick<WorkflowStore, "settings" | "database" | "clock" | "log"
 const PAUSE_MS = 60_000;
 /** Between two looks at what is due, unless the day changes. */
 const INTERVAL_MS = 60 * 60_000;
-/** Idempotency keys count for 24 h, so those of yesterday may still be asked for. */
-const FACT_DAYS = 2;
+/** Dead events can be redriven for 30 days after their last try, and must start nothing a second time. */
+const FACT_DAYS = 32;
 
 const of = (name: string, movedRowsMax: number): DayTable => ({
   ...{ name, movedRowsMax, column: "day", lock: ADVISORY_LOCK.workflowUpkeep },

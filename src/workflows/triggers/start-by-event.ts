@@ -40,16 +40,17 @@ export async function startByEvent(
   const { askOwn } = store.database;
   // The disk is asked first: a file system that hangs must keep no place at the database.
   const watched = subject.watched && (await realFolder(subject.watched));
-  const { wanted, chain, occurredAt } = await askOwn((db) =>
+  const { wanted, ...found } = await askOwn((db) =>
     readStart(db, { event, subject, triggers, watched }),
   );
   if (wanted.length === 0) return;
+  const { occurredAt } = found;
   const rows = await packFact(eventRow(event, { occurredAt, folder: subject.folder }));
   let failure: unknown;
   for (const one of wanted) {
     signal.throwIfAborted();
     try {
-      await start(store, one, { event, subject, rows, chain });
+      await start(store, one, { ...{ event, subject, rows }, ...found });
     } catch (thrown) {
       failure ??= thrown;
     }
@@ -62,12 +63,13 @@ interface Start {
   readonly subject: EventSubject;
   readonly rows: readonly RowChunk[];
   readonly chain: readonly string[];
+  readonly occurredAt: Date;
 }
 
 async function start(
   store: EventStore,
   { workflowId, key, trigger }: KnownTrigger,
-  { event, subject, rows, chain }: Start,
+  { event, subject, rows, chain, occurredAt }: Start,
 ): Promise<void> {
   const { kind, coalesce, allow_loop: allowLoop } = trigger;
   const acceptance = await store.database.askOwn((db) =>
@@ -77,7 +79,8 @@ async function start(
         triggerKey: key,
         rows,
         chain,
-        fact: { fact: event.id, remembersDiscard: true },
+        // A dead event may be redriven weeks later.
+        fact: { fact: event.id, remembersDiscard: true, since: occurredAt.getTime() },
         coalesce,
         allowLoop,
       }),

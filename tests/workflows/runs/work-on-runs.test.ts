@@ -446,6 +446,26 @@ describe("a run of another workflow", () => {
     expect(stage.runs.waits.count()).toBe(0);
   });
 
+  test("starts once for a key, however long its parent runs", async () => {
+    let now = Date.now();
+    const stage = replica({ now: () => now });
+    const childRuns = createChildRuns(() => stage.store, stage.runs.waits);
+    const parent = parentOf({ startedAt: now });
+    const start = () =>
+      childRuns.start({
+        parent,
+        workflowId: workflow,
+        rows: [],
+        idempotencyKey: "run_parent:call",
+      });
+    const first = await start();
+    for (const hours of [23, 25, 7 * 24]) {
+      now = parent.startedAt + hours * 3_600_000;
+      expect(await start()).toEqual(first);
+    }
+    expect(await runsOf(database, workflow)).toHaveLength(1);
+  });
+
   test("never waits for the place of its parent", async () => {
     const stage = replica({ environment: { WORKFLOW_CONCURRENCY: "1" } });
     const childRuns = createChildRuns(() => stage.store, stage.runs.waits);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { withTransaction } from "../../../src/db/context.ts";
 import { datasets } from "../../../src/db/tables/datasets.ts";
 import { files, vectorStores } from "../../../src/db/tables/knowledge.ts";
+import { outboxEvents } from "../../../src/db/tables/outbox.ts";
 import { workflowMarks, workflows } from "../../../src/db/tables/workflows.ts";
 import type { JsonObject } from "../../../src/lib/json/json.ts";
 import type { DeliveredEvent, FileFacts, InternalEvent } from "../../../src/queue/subscriptions.ts";
@@ -247,6 +248,21 @@ describe("events that start workflows", () => {
     expect(await started(id)).toBe(1);
     for (let time = 0; time < 3; time += 1) await stage.deliver(updated([id]), "evt_2");
     expect(await stage.discarded(id)).toEqual({ loop: 1 });
+  });
+
+  it("start once though they are redriven weeks later", async () => {
+    const id = await stage.addWorkflow({ triggers: [{ kind: "dataset", dataset: "sales" }] });
+    const job = { sink: "internal", kind: "dataset.updated", body: {} };
+    const createdAt = new Date(stage.clock.at);
+    await stage.database.db
+      .insert(outboxEvents)
+      .values({ ...job, id: "evt_dead", createdAt, nextAttemptAt: createdAt });
+    for (const days of [0, 2, 30]) {
+      stage.clock.at = START + days * 86_400_000;
+      await stage.deliver(updated(), "evt_dead");
+    }
+    expect(await started(id)).toBe(1);
+    await stage.database.db.delete(outboxEvents).where(eq(outboxEvents.id, "evt_dead"));
   });
 
   it("join the run that waits, with `coalesce`, up to 10,000 rows", async () => {

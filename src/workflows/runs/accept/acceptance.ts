@@ -14,7 +14,7 @@ export const COALESCED_ROWS_MAX = 10_000;
 /** With `allowLoop` a chain may have this many workflows. */
 export const CHAIN_MAX = 10;
 
-/** What makes a trigger the same as an earlier one, for a day. */
+/** What makes a trigger the same as an earlier one, for a day or from `since` on. */
 export interface RunFact {
   /** The idempotency key, the tick's time, or the event's id; up to 255 characters. */
   readonly fact: string;
@@ -25,6 +25,11 @@ export interface RunFact {
    * must be able to repeat what was refused.
    */
   readonly remembersDiscard?: boolean | undefined;
+  /**
+   * When the trigger can have come for the first time, Unix milliseconds, for one that may come again much later: an
+   * event that is redriven, a step that is repeated. Up to a month ago.
+   */
+  readonly since?: number | undefined;
 }
 
 /** A trigger that wants a run. */

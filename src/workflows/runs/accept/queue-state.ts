@@ -106,14 +106,17 @@ async function readWaiting(
   return new Map(found.map(({ triggerKey, ...run }) => [triggerKey, run]));
 }
 
-/** Facts of the last 24 hours, and those of a replica whose clock is ahead. */
+/**
+ * Facts of the last 24 hours, or from a day before their `since` on, and those of a replica whose clock is ahead. Requests
+ * of one acceptance have facts of one kind.
+ */
 async function readFacts(
   transaction: Db,
   { workflowId, requests, now }: Omit<StateQuery, "ownerId">,
 ): Promise<ReadonlyMap<string, KnownFact>> {
   const asked = requests.flatMap(({ fact }) => (fact === undefined ? [] : [fact.fact]));
   if (asked.length === 0) return new Map();
-  const since = now - DAY_MS;
+  const since = Math.min(now, ...requests.map(({ fact }) => fact?.since ?? now)) - DAY_MS;
   const found = await transaction
     .select()
     .from(workflowFacts)

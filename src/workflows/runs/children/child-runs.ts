@@ -4,8 +4,8 @@ import type { ClaimedRun, RunStatus } from "../run.ts";
 /** Runs that a step starts (`run_workflow`). */
 export interface ChildRuns {
   /**
-   * Accepts a run of another workflow with the owner's rights; the same `idempotencyKey` starts it once. The chain of
-   * the parent goes with it. Rejects with a `StepFailure`: unknown, disabled, full, a loop.
+   * Accepts a run of another workflow with the owner's rights; the same `idempotencyKey` starts it once, however long
+   * the parent runs. The chain of the parent goes with it. Rejects with a `StepFailure`: unknown, disabled, full, a loop.
    */
   readonly start: (child: {
     readonly parent: ClaimedRun;

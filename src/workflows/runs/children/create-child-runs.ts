@@ -32,7 +32,7 @@ export function createChildRuns(store: () => WorkflowStore, waits: RunWaits): Ch
         triggerKey: "step",
         rows: await chunksOf(rows),
         chain: [...parent.chain, parent.workflowId],
-        fact: { fact: idempotencyKey },
+        fact: { fact: idempotencyKey, since: parent.startedAt },
       };
       return startedOf(store(), workflowId, await acceptRunNow(store(), workflowId, request));
     },
