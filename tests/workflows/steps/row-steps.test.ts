@@ -336,6 +336,26 @@ describe("steps", () => {
     ]);
   });
 
+  test.each([
+    ["SELECT * FROM a EXCEPT SELECT * FROM b", [{ id: 1, x: "q" }]],
+    ["SELECT * FROM a UNION ALL SELECT * FROM b", [{ id: 1, x: "q" }]],
+    ["SELECT * FROM b UNION ALL SELECT x, id FROM a", [{ id: "q", x: 1 }]],
+    ["SELECT * FROM a EXCEPT SELECT * FROM b WHERE b.id > 1", [{ id: 1, x: "q" }]],
+    ["SELECT * FROM a LEFT JOIN b ON b.id = a.id", [{ id: 1, x: "q", "id:1": null }]],
+    ["SELECT * FROM a LEFT JOIN b USING (id)", [{ id: 1, x: "q" }]],
+    ["SELECT * FROM a LEFT JOIN b ON b.key = a.id", [{ id: 1, x: "q", key: null }]],
+    ["SELECT * FROM a LEFT JOIN b", [{ id: 1, x: "q" }]],
+    ["SELECT id FROM a UNION ALL SELECT key FROM b UNION ALL SELECT key FROM c", [{ id: 1 }]],
+    ["WITH t(y, z) AS (SELECT * FROM b) SELECT a.id, y FROM a LEFT JOIN t", [{ id: 1, y: null }]],
+  ] as const)(
+    "sql has an input without rows for every column it needs: %s",
+    async (select, rows) => {
+      const inputs = { a: [{ id: 1, x: "q" }], b: [], c: [] };
+      const { outputs } = await runStep(sqlStep(services), { settings: { select }, inputs });
+      expect(outputs.main).toEqual(rows);
+    },
+  );
+
   test("flow_break ends the run by its rows or a condition, and passes them on otherwise", async () => {
     const kind = flowBreakStep(services);
     const run = (settings: Row, rows: readonly Row[]) => runStep(kind, { settings, rows });

@@ -5,6 +5,7 @@ import { prepareWithColumns } from "../sql/check-select.ts";
 import { loadTable } from "../sql/load-table.ts";
 import {
   openDatabase,
+  PLACEHOLDER,
   prepareSelect,
   readSelect,
   type Select,
@@ -17,18 +18,22 @@ export async function* queryRows({ settings, inputs, lines, outputs, folder }: R
   const database = openDatabase(folder);
   try {
     const empty: string[] = [];
+    const others: string[] = [];
     for (const input of inputs) {
       const columns = await loadTable(database, input.name, lines(input));
-      if (columns === 0) empty.push(input.name);
+      if (columns.length === 0) empty.push(input.name);
+      others.push(...columns);
     }
     // Without a row nobody knows the columns: whatever the SELECT names is there.
-    if (empty.length > 0) prepareWithColumns(database, select, empty);
+    if (empty.length > 0) prepareWithColumns(database, select, { tables: empty, others });
     database.exec("PRAGMA query_only = ON");
     let number = 0;
     for (const found of runSelect(select, database)) {
       number += 1;
       const row: Record<string, unknown> = {};
-      for (const name of Object.keys(found)) setField(row, name, jsonValue(found[name]));
+      for (const name of Object.keys(found)) {
+        if (name !== PLACEHOLDER) setField(row, name, jsonValue(found[name]));
+      }
       outputs.attempt({ text: "{}", number }, () => outputs.push(row as JsonObject));
       if (outputs.isFull) yield;
       if (outputs.isOver) return;

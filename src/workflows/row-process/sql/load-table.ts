@@ -1,20 +1,21 @@
 import type { Database, Statement } from "node-sqlite3-wasm";
 import type { JsonValue } from "../../../lib/json/json.ts";
 import { fieldOf, type InputLine, ProgramFailure, parseRow } from "../row-work.ts";
-import { quoted } from "./sql-database.ts";
+import { PLACEHOLDER, quoted } from "./sql-database.ts";
 
 /** What SQLite allows. */
 const COLUMNS_MAX = 2_000;
 
 /**
  * Fills a table with rows: its columns are all the fields that any row has, without a type, so that each value stays
- * what it is. True and false become 1 and 0, lists and objects their JSON. Returns the number of columns.
+ * what it is. True and false become 1 and 0, lists and objects their JSON. Returns the columns; without
+ * any, the table has the placeholder.
  */
 export async function loadTable(
   database: Database,
   table: string,
   batches: AsyncIterable<readonly InputLine[]>,
-): Promise<number> {
+): Promise<readonly string[]> {
   const columns: string[] = [];
   const known = new Set<string>();
   const lowered = new Map<string, string>();
@@ -23,7 +24,7 @@ export async function loadTable(
     const twin = lowered.get(name.toLowerCase());
     if (twin !== undefined) throw sameName(table, twin, name);
     if (columns.length >= COLUMNS_MAX) throw tooManyColumns(table);
-    const change = columns.length === 0 ? `RENAME COLUMN "$" TO` : "ADD COLUMN";
+    const change = columns.length === 0 ? `RENAME COLUMN ${quoted(PLACEHOLDER)} TO` : "ADD COLUMN";
     database.exec(`ALTER TABLE ${quoted(table)} ${change} ${quoted(name)}`);
     lowered.set(name.toLowerCase(), name);
     known.add(name);
@@ -31,7 +32,7 @@ export async function loadTable(
     insert?.finalize();
     insert = undefined;
   };
-  database.exec(`CREATE TABLE ${quoted(table)} ("$" BLOB)`);
+  database.exec(`CREATE TABLE ${quoted(table)} (${quoted(PLACEHOLDER)} BLOB)`);
   database.exec("BEGIN");
   try {
     for await (const lines of batches) {
@@ -46,7 +47,7 @@ export async function loadTable(
     insert?.finalize();
   }
   database.exec("COMMIT");
-  return columns.length;
+  return columns;
 }
 
 function insertInto(table: string, count: number): string {

@@ -9,6 +9,9 @@ const PAGE_BYTES = 8_192;
 /** 4 GiB on disk. */
 const PAGES_MAX = (4 * 1024 ** 3) / PAGE_BYTES;
 
+/** The column of a table of which no column is known, because SQLite has no table without any. */
+export const PLACEHOLDER = "$ no columns";
+
 /** Opens a database in the folder of the job. Temporary results go to disk as well, so that the memory is bounded. */
 export function openDatabase(folder: string): Database {
   const database = new sqlite.Database(join(folder, "rows.db"));
