@@ -33,7 +33,7 @@ export async function readRows(body: Uint8Array, maxDepth: number): Promise<Rece
   const start = scanner.start();
   if (start === "end") throw notJson(undefined, "it is empty");
   if (start === "scalar") {
-    parseSlice(body, maxDepth);
+    parseWhole(body, maxDepth);
     throw new ServiceError("invalid_value", "Send a JSON object or an array as the body.");
   }
   if (start === "object") {

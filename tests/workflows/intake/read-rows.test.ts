@@ -99,6 +99,13 @@ describe("a body is refused", () => {
     });
   });
 
+  test("with one long text or number, which is not even parsed", async () => {
+    const bytes = 4 * 1024 * 1024;
+    for (const body of [`"${"a".repeat(bytes)}"`, "1".repeat(bytes), "nope".repeat(bytes / 4)]) {
+      await expect(read(body)).rejects.toMatchObject({ code: "request_too_large", status: 413 });
+    }
+  });
+
   test("with a row of more than a megabyte, however it is written", async () => {
     const most = 1024 * 1024;
     const text = (bytes: number) => `[{"a":"${"x".repeat(bytes - '{"a":""}'.length)}"}]`;
