@@ -17,6 +17,34 @@ export interface ParsedDefinition {
 }
 
 /**
+ * Reads what is to be saved, as `parseDefinition` does. Its size is that of what was sent, and of what is stored: the
+ * triggers with their defaults.
+ */
+export function parseDraft(
+  draft: { readonly triggers: unknown; readonly steps: unknown },
+  kinds: StepKinds,
+): ParsedDefinition {
+  const tooLarge = sizeFault(draft);
+  if (tooLarge !== undefined) {
+    return { definition: { triggers: [], steps: [] }, triggers: [], faults: [tooLarge] };
+  }
+  const parsed = parseDefinition(draft, kinds);
+  const { triggers } = parsed.definition;
+  const tooLargeStored = sizeFault({ triggers, steps: draft.steps });
+  if (tooLargeStored === undefined) return parsed;
+  return { ...parsed, faults: [tooLargeStored, ...parsed.faults] };
+}
+
+function sizeFault(given: { readonly triggers: unknown; readonly steps: unknown }) {
+  const size = Buffer.byteLength(JSON.stringify([given.triggers ?? [], given.steps ?? []]));
+  if (size <= MAX_DEFINITION_BYTES) return undefined;
+  return outside(
+    "steps",
+    `Triggers and steps have ${size} bytes of JSON; at most ${MAX_DEFINITION_BYTES} fit. Keep data in datasets or files instead.`,
+  );
+}
+
+/**
  * Reads the `triggers` and `steps` of a workflow, with what was left out filled in. It needs neither the database nor a
  * row process: `checkDefinition` looks at expressions and at what the fields name.
  */
@@ -27,11 +55,6 @@ export function parseDefinition(json: unknown, kinds: StepKinds): ParsedDefiniti
     return { definition: none, triggers: [], faults: [fault] };
   }
   const { triggers: givenTriggers, steps: givenSteps } = json;
-  const size = Buffer.byteLength(JSON.stringify([givenTriggers ?? [], givenSteps ?? []]));
-  if (size > MAX_DEFINITION_BYTES) {
-    const message = `Triggers and steps have ${size} bytes of JSON; at most ${MAX_DEFINITION_BYTES} fit. Keep data in datasets or files instead.`;
-    return { definition: none, triggers: [], faults: [outside("steps", message)] };
-  }
   const unstorable = findUnstorable({ triggers: givenTriggers, steps: givenSteps }, []);
   if (unstorable !== undefined) {
     const message = "This text has U+0000 or half of a surrogate pair. Take it out.";

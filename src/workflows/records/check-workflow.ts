@@ -3,7 +3,7 @@ import { ServiceError } from "../../core/service-error.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { checkDefinition } from "../definition/check-definition.ts";
 import type { Definition, Fault } from "../definition/definition.ts";
-import { parseDefinition } from "../definition/parse-definition.ts";
+import { parseDraft } from "../definition/parse-definition.ts";
 import { outside } from "../definition/parse-triggers.ts";
 import { findOwner } from "../owner-caller.ts";
 import type { WorkflowRecords } from "./workflow-records.ts";
@@ -54,7 +54,7 @@ async function findFaults(
   caller: AnyCaller,
   draft: Draft,
 ): Promise<{ readonly definition: Definition; readonly faults: readonly Fault[] }> {
-  const parsed = parseDefinition({ triggers: draft.triggers, steps: draft.steps }, records.kinds);
+  const parsed = parseDraft(draft, records.kinds);
   const owner = await records.database.ask((db) => findOwner(db, draft.ownerId));
   if (owner === undefined) {
     const fault = outside("owner_id", "There is no such user. Use an id of GET /api/admin/users.");

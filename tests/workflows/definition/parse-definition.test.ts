@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject, JsonValue } from "../../../src/lib/json/json.ts";
-import { parseDefinition } from "../../../src/workflows/definition/parse-definition.ts";
+import { MAX_DEFINITION_BYTES } from "../../../src/workflows/definition/definition.ts";
+import { parseDefinition, parseDraft } from "../../../src/workflows/definition/parse-definition.ts";
 import { triggerKey } from "../../../src/workflows/definition/trigger-key.ts";
 import { tinyKinds } from "../../support/workflows/tiny-kinds.ts";
 
@@ -31,7 +32,6 @@ const MISTAKES: readonly (readonly [unknown, string | null, string, RegExp])[] =
   [{ steps: [] }, null, "steps", /at least one step/],
   [{ steps: {} }, null, "steps", /list/],
   [{ ...WHOLE, triggers: {} }, null, "triggers", /list of triggers/],
-  [withStep(0, { rows: [{ text: "x".repeat(263_000) }] }), null, "steps", /262144/],
   [withStep(0, { rows: [{ text: "a\u0000b" }] }), null, "steps[0].rows[0].text", /U\+0000/],
   [withStep(0, { rows: [{ text: "\ud800" }] }), null, "steps[0].rows[0].text", /surrogate/],
   [
@@ -270,6 +270,42 @@ describe("A definition", () => {
     const steps = JSON.parse('[{"id": "a", "kind": "__proto__", "__proto__": {"x": 1}}]');
     expect(parse({ steps }).faults.map(({ field }) => field)).toEqual(["kind"]);
     expect(parse(withTriggers({ kind: "constructor" })).faults[0]?.field).toBe("triggers[0].kind");
+  });
+});
+
+describe("The size of a definition", () => {
+  const triggers = Array.from({ length: 10 }, (_, at) => ({
+    kind: "schedule",
+    cron: `${at} 0 * * *`,
+  }));
+  const filled = (length: number) => ({
+    triggers,
+    steps: [{ ...SOURCE, rows: [{ text: "x".repeat(length) }] }],
+  });
+  const room = (given: ReturnType<typeof filled>) =>
+    MAX_DEFINITION_BYTES - Buffer.byteLength(JSON.stringify([given.triggers, given.steps]));
+  const faultsOf = (length: number) => parseDraft(filled(length), tinyKinds).faults;
+  const tooLarge = {
+    step: null,
+    field: "steps",
+    message: expect.stringMatching(/at most 262144 fit/),
+  };
+
+  it("is that of what is stored: what is saved is read again", () => {
+    const sent = room(filled(0));
+    expect(faultsOf(sent + 1)).toEqual([tooLarge]);
+    // The defaults of the triggers do not fit any more.
+    expect(faultsOf(sent)).toEqual([tooLarge]);
+    const { definition } = parse(filled(0));
+    const stored = room({ ...filled(0), triggers: definition.triggers as never });
+    expect(faultsOf(stored)).toEqual([]);
+    expect(faultsOf(stored + 1)).toEqual([tooLarge]);
+  });
+
+  it("is not judged when it is read", () => {
+    const { definition } = parse(filled(0));
+    const before = { ...filled(room(filled(0))), triggers: definition.triggers };
+    expect(parse(before).faults).toEqual([]);
   });
 });
 
