@@ -11,8 +11,9 @@ import {
 const SHOWN = 5;
 /** Enough that each second of a schedule is followed by each other one. */
 const COMPARED = 200;
-/** Of these times; a schedule that is rarer has no close ones. */
+/** Of these times, and of one that is rarer those that follow its first one without a longer pause than a minute. */
 const COMPARED_WITHIN_MS = 400 * 86_400_000;
+const MINUTE_MS = 60_000;
 
 export type ScheduleCheck =
   | { readonly next: readonly Date[] }
@@ -57,19 +58,20 @@ function hasSeconds(cron = ""): boolean {
 }
 
 function refuseCloseTicks(next: NextTick, now: number): void {
-  const ticks = ticksAfter(next, now, COMPARED, now + COMPARED_WITHIN_MS);
-  const isClose = ticks.some((tick, at) => tick - (ticks[at - 1] ?? 0) < LEAST_INTERVAL_MS);
-  if (isClose) throw tooClose("cron");
+  let last = Number.NEGATIVE_INFINITY;
+  for (let compared = 0; compared < COMPARED; compared += 1) {
+    const tick = next(Math.max(last, now));
+    if (tick === undefined) return;
+    if (tick - last < LEAST_INTERVAL_MS) throw tooClose("cron");
+    const isFar = tick > now + COMPARED_WITHIN_MS && tick - last > MINUTE_MS;
+    if (isFar && compared > 0) return;
+    last = tick;
+  }
 }
 
-function ticksAfter(
-  next: NextTick,
-  after: number,
-  count: number,
-  upTo = Number.POSITIVE_INFINITY,
-): readonly number[] {
+function ticksAfter(next: NextTick, after: number, count: number): readonly number[] {
   const ticks: number[] = [];
-  for (let tick = next(after); tick !== undefined && tick <= upTo; tick = next(tick)) {
+  for (let tick = next(after); tick !== undefined; tick = next(tick)) {
     ticks.push(tick);
     if (ticks.length === count) break;
   }
