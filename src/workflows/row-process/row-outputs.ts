@@ -1,4 +1,5 @@
 import { constants, gzipSync } from "node:zlib";
+import { storableText } from "../../lib/text/storable-text.ts";
 import type { OnRowError } from "../definition/definition.ts";
 import {
   CHUNK_BYTES,
@@ -82,7 +83,7 @@ export class RowOutputs {
 
   /** Counts a row that could not be taken; `line` is its text, undefined when it has none. */
   reject(error: RowError, line: string | undefined): void {
-    const message = error.message.slice(0, MESSAGE_MAX_CHARACTERS);
+    const message = storableText(error.message.slice(0, MESSAGE_MAX_CHARACTERS));
     const told = { ...error, message };
     this.#errors += 1;
     this.#firstError ??= told;

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../lib/json/json.ts";
+import { storableText } from "../../lib/text/storable-text.ts";
 import type { OnRowError } from "../definition/definition.ts";
 import type { Row } from "../rows/row.ts";
 import type { ExpressionScope } from "./row-process.ts";
@@ -57,7 +58,7 @@ export function noCondition(expression: string): RowFault {
 
 /** An expression as messages show it. */
 export function shown(expression: string): string {
-  return expression.length <= 100 ? expression : `${expression.slice(0, 99)}…`;
+  return expression.length <= 100 ? expression : `${storableText(expression.slice(0, 99))}…`;
 }
 
 /** Sets a field as data, also one with the name `__proto__`. */

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
+import { storableText } from "../../lib/text/storable-text.ts";
 import type { WorkContext } from "../../queue/topic.ts";
 import type { Definition } from "../definition/definition.ts";
 import type { RowError } from "../rows/row.ts";
@@ -85,7 +86,10 @@ export class StepFailure extends Error {
   readonly retryAfterSeconds: number | undefined;
   readonly row: number | undefined;
 
-  /** @param message says what is wrong and what to do, without secrets or rows. */
+  /**
+   * @param message says what is wrong and what to do, without secrets or rows. Texts of others in it may have characters
+   * that no record can store, or be cut in the middle of one.
+   */
   constructor(
     code: string,
     message: string,
@@ -96,7 +100,7 @@ export class StepFailure extends Error {
       readonly cause?: unknown;
     } = {},
   ) {
-    super(message, { cause: details.cause });
+    super(storableText(message), { cause: details.cause });
     this.code = code;
     this.isRetryable = details.isRetryable ?? false;
     this.retryAfterSeconds = details.retryAfterSeconds;

@@ -26,6 +26,13 @@ const crash = defineStepKind({
     throw new TypeError("a secret value");
   },
 });
+const badText = defineStepKind({
+  ...quiet,
+  kind: "bad_text",
+  run: async () => {
+    throw new StepFailure("refused", "The other side said nul \0 and half \ud83d.");
+  },
+});
 /** Ends after its abort, and tries to write then. */
 const stubborn = defineStepKind({
   ...quiet,
@@ -67,7 +74,7 @@ const halfEffect = defineStepKind({
 let stage: ExecutionStage;
 beforeAll(async () => {
   stage = await openExecutionStage({
-    kinds: [administrators, keyed, checked, crash, stubborn, slowFirst, halfEffect],
+    kinds: [administrators, keyed, checked, crash, badText, stubborn, slowFirst, halfEffect],
     settings: { WORKFLOW_MAX_ROWS: 2_000, WORKFLOW_MAX_BYTES: 16_000 },
   });
 });
@@ -125,6 +132,13 @@ describe("retries", () => {
     expect(end).toMatchObject({ error: { code: "broken" } });
     expect(stage.paused).toEqual([]);
   });
+});
+
+test("a failure is recorded though its message has what no database stores", async () => {
+  const error = { step: "bad", code: "refused", message: "The other side said nul  and half ." };
+  const { end, steps } = await work([{ id: "bad", kind: "bad_text" }]);
+  expect(end).toMatchObject({ status: "failed", error });
+  expect(steps["bad"]).toMatchObject({ status: "failed", error });
 });
 
 describe("time", () => {

@@ -66,3 +66,12 @@ test("templates are evaluated for each row, and a fault is that row's alone", as
     { values: { greeting: "Hello  of run_1", twice: 2 } },
   ]);
 });
+
+test("a fault that shows the beginning of an expression cuts no character in two", async () => {
+  const text = "string(row.n * 2) + '".padEnd(98, "x");
+  const templates = {
+    long: { kind: "expression", expression: `${text}\u{1f600} and more'` },
+  } as const;
+  const [result] = await rowProcess.evaluate(templates, [{ n: "x" }], scope, signal);
+  expect(result).toMatchObject({ error: { message: expect.stringContaining(`${text}…`) } });
+});
