@@ -191,9 +191,9 @@ async function insertTaken(
     const now = clock.now();
     const origin = { vectorStoreId, batchId, sourceConnection: connection };
     const rows = taken.map((file) => ({ ...file, ...origin, createdAt: new Date(now) }));
-    if (rows.length > 0) await transaction.insert(vectorStoreFiles).values(rows);
     const ids = taken.map(({ fileId }) => fileId);
     await transaction.update(files).set({ expiresAt: null }).where(inArray(files.id, ids));
+    if (rows.length > 0) await transaction.insert(vectorStoreFiles).values(rows);
     const { generation } = store;
     const jobs = taken.map(({ fileId }) => ({ vectorStoreId, fileId, generation }));
     await enqueueIngestion(transaction, jobs, now);
@@ -238,9 +238,19 @@ export async function removeFolderFiles(
 /** Deletes files that were taken from a folder, unless a store has them. */
 export async function forgetFiles(db: Db, fileIds: readonly string[]): Promise<void> {
   if (fileIds.length === 0) return;
-  const inStore = db
-    .select({ one: sql`1` })
-    .from(vectorStoreFiles)
-    .where(eq(vectorStoreFiles.fileId, files.id));
-  await db.delete(files).where(and(inArray(files.id, [...fileIds]), notExists(inStore)));
+  const isMeant = inArray(files.id, [...fileIds]);
+  await withTransaction(db, async (transaction) => {
+    // A store that is just taking one of them has its row locked. Only the next statement sees that it has.
+    await transaction
+      .select({ id: files.id })
+      .from(files)
+      .where(isMeant)
+      .orderBy(files.id)
+      .for("update");
+    const inStore = transaction
+      .select({ one: sql`1` })
+      .from(vectorStoreFiles)
+      .where(eq(vectorStoreFiles.fileId, files.id));
+    await transaction.delete(files).where(and(isMeant, notExists(inStore)));
+  });
 }

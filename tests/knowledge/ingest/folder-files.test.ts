@@ -15,7 +15,11 @@ import {
 import { openFileConnections } from "../../../src/knowledge/file-connections.ts";
 import { findChanged } from "../../../src/knowledge/ingest/find-changed.ts";
 import { listFolderBatch } from "../../../src/knowledge/ingest/folder-batch.ts";
-import { addFolderFiles, type FolderParts } from "../../../src/knowledge/ingest/folder-files.ts";
+import {
+  addFolderFiles,
+  type FolderParts,
+  forgetFiles,
+} from "../../../src/knowledge/ingest/folder-files.ts";
 import {
   cancelIngestion,
   createFolderBatch,
@@ -92,6 +96,8 @@ const expires = async (id: string) => {
   const set = { expiresAt: new Date() };
   await stage.database.db.update(vectorStores).set(set).where(eq(vectorStores.id, id));
 };
+
+const isIn = (storeId: string) => eq(vectorStoreFiles.vectorStoreId, storeId);
 
 describe("Files of a folder", () => {
   test.each([
@@ -191,6 +197,32 @@ describe("Files of a folder", () => {
       expect(await filenames()).toEqual([]);
     });
   });
+});
+
+test("Copies that another store takes at the moment they are forgotten stay", async ({ skip }) => {
+  const { db, kind } = stage.database;
+  skip(kind === "embedded", "the embedded database has one session");
+  await put("shared.txt", "x");
+  const of = await folderOf();
+  const seen = [{ path: "shared.txt", size: 1, modifiedMs: 1 }];
+  await addFolderFiles(partsOf(), of, { seen, context: STEADY });
+  const [{ fileId } = { fileId: "" }] = await stage.filesOf(of.vectorStoreId);
+  const vectorStoreId = await stage.createStore();
+  let forgetting: Promise<void> | undefined;
+  await withTransaction(db, async (transaction) => {
+    await transaction.insert(vectorStoreFiles).values({ vectorStoreId, fileId });
+    await transaction.delete(vectorStoreFiles).where(isIn(of.vectorStoreId));
+    forgetting = forgetFiles(db, [fileId]);
+    await expect
+      .poll(async () => {
+        const waiting = sql`select 1 from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`;
+        return (await db.execute(waiting)).length;
+      })
+      .toBeGreaterThan(0);
+  });
+  await forgetting;
+  expect(await stage.filesOf(vectorStoreId)).toHaveLength(1);
 });
 
 describe("A batch of a folder", () => {
