@@ -5,7 +5,6 @@
 import { createHash } from "node:crypto";
 import { lstatSync, opendirSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 
 /** @typedef {import("./folder-reader.ts").SeenFile} SeenFile */
 /** @typedef {import("./folder-reader.ts").LeftOut} LeftOut */
@@ -196,17 +195,29 @@ function answer({ ask, known = [], paths = [] }) {
   return walk?.next().value;
 }
 
+/** @param {string} line */
+function reply(line) {
+  let result;
+  try {
+    result = answer(JSON.parse(line));
+  } catch (thrown) {
+    result = { failure: codeOf(thrown) };
+  }
+  process.stdout.write(`${JSON.stringify(result)}\n`);
+}
+
 // A signal to the whole group is for the server; this process ends with its input.
 process.on("SIGINT", () => undefined);
 process.on("SIGTERM", () => undefined);
-createInterface({ input: process.stdin })
-  .on("line", (line) => {
-    let reply;
-    try {
-      reply = answer(JSON.parse(line));
-    } catch (thrown) {
-      reply = { failure: codeOf(thrown) };
-    }
-    process.stdout.write(`${JSON.stringify(reply)}\n`);
+process.stdin.setEncoding("utf8");
+let input = "";
+process.stdin
+  .on("data", (/** @type {string} */ text) => {
+    input += text;
+    if (!text.includes("\n")) return;
+    // Bun's readline ends lines at U+2028 and U+2029 too, which JSON leaves as they are, and names of files may have.
+    const lines = input.split("\n");
+    input = lines.pop() ?? "";
+    for (const line of lines) reply(line);
   })
-  .on("close", () => process.exit(0));
+  .on("end", () => process.exit(0));
