@@ -1,4 +1,4 @@
-import { createInterface } from "node:readline";
+import { LineReader } from "../../lib/text/line-reader.ts";
 import type { Admission } from "../principal.ts";
 import {
   type FromProcess,
@@ -54,15 +54,13 @@ export async function openStdioControl(): Promise<{
         for (const listener of stopListeners) listener();
     }
   };
-  createInterface({ input: process.stdin })
-    .on("line", (line) => {
-      const value: unknown = JSON.parse(line);
-      if (configured === undefined) return take(value as ToProcess);
-      configured(value as ProcessConfig);
-      configured = undefined;
-      return undefined;
-    })
-    .on("close", () => process.exit(0));
+  readLines((line) => {
+    const value = parseLine(line);
+    if (value === undefined) return;
+    if (configured === undefined) return take(value as ToProcess);
+    configured(value as ProcessConfig);
+    configured = undefined;
+  });
   const control: StdioControl = {
     login(secret, address) {
       lastLogin += 1;
@@ -83,6 +81,29 @@ export async function openStdioControl(): Promise<{
     onStop: (listener) => void stopListeners.push(listener),
   };
   return { config: await config, control };
+}
+
+/** Node's and Bun's own readers of lines differ in what ends one; names in these lines may have any character. */
+function readLines(take: (line: string) => void): void {
+  const lines = new LineReader(Number.POSITIVE_INFINITY);
+  process.stdin
+    .on("data", (bytes: Buffer) => {
+      for (const line of lines.read(bytes)) take(line);
+    })
+    .on("end", () => process.exit(0));
+}
+
+/** Undefined for a line that is no JSON: the sessions of everybody must not end with it. */
+function parseLine(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    write({
+      ...{ type: "log", level: "error", fields: { characters: line.length } },
+      text: "a line from the server is no JSON, and was left out",
+    });
+    return undefined;
+  }
 }
 
 function write(message: FromProcess): void {
