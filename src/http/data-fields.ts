@@ -1,12 +1,18 @@
 import { z } from "@hono/zod-openapi";
 import { DEFAULT_PAGE_ROWS, MAX_PAGE_ROWS } from "../data/queries/list-query.ts";
 import type { SchemaView as View, ViewColumnType } from "../data/views/data-view.ts";
+import { keepLargeNumbers } from "../lib/json/exact-json.ts";
 import { count, storableText, unixTime } from "./fields.ts";
 
 const MAX_SQL_CHARACTERS = 128 * 1024;
 const MAX_PARAMS = 1_000;
 /** The statement, and parameters that may be longer than it. */
-export const QUERY_LIMITS = { maxBytes: 1024 * 1024, maxDepth: 4, isFixed: true } as const;
+export const QUERY_LIMITS = {
+  maxBytes: 1024 * 1024,
+  maxDepth: 4,
+  isFixed: true,
+  rewrite: keepLargeNumbers,
+} as const;
 
 const FORMAT =
   "Without it `Accept` decides: `text/csv`, `application/x-ndjson`, or JSON. CSV and NDJSON stream all rows up to the " +
@@ -151,7 +157,8 @@ export const statement = z
       .max(MAX_PARAMS)
       .default([])
       .openapi({
-        description: "The values of `$1` and so on. Send digits beyond 2^53 as a string.",
+        description:
+          "The values of `$1` and so on. Integers keep all their digits; send long decimals as strings.",
       }),
     max_rows: z
       .int()

@@ -117,6 +117,15 @@ describe.skipIf(databaseServerUrl === undefined)("/v1/data", () => {
     expect(await answer.json()).toMatchObject({ data: [{ n: 7 }], has_more: false, next: null });
   });
 
+  it("passes integers beyond 2^53 with all their digits", async () => {
+    const answer = await call("/query", {
+      method: "POST",
+      body: '{"sql":"select $1::bigint as n, $2::text as t","params":[9007199254740993,"1"]}',
+      headers: { "content-type": "application/json" },
+    });
+    expect(await answer.json()).toMatchObject({ data: [{ n: "9007199254740993", t: "1" }] });
+  });
+
   it("answers HEAD without rows, and ends the reading that it began", async () => {
     const answer = await call("/things?format=csv", { method: "HEAD" });
     expect([answer.status, answer.headers.get("content-type")]).toEqual([
