@@ -1,4 +1,6 @@
+import { Refused } from "../../../lib/sql-gate/verdict.ts";
 import type { Principal } from "../../principal.ts";
+import { checkSetting } from "../gate/settings.ts";
 import { ConnectionRefusal, protocolViolation } from "./connection-refusal.ts";
 
 /** What a client may set at its start, in PostgreSQL's own spelling. */
@@ -31,6 +33,14 @@ const MILLISECONDS = new Map([
   ["d", 86_400_000],
 ]);
 
+/** A schema of a list, with its quotes. */
+const SCHEMA = /"(?:[^"]|"")*"|[^\s,"]+/g;
+/** Values that are checked here, and passed on in one form. */
+const READERS: ReadonlyMap<string, (value: string) => string> = new Map([
+  ["client_encoding", utf8],
+  ["search_path", searchPath],
+]);
+
 /**
  * Reads what the session starts with from a start-up packet, also from its `options`. Throws a ConnectionRefusal for
  * what may not be set here: a connection that silently differs from what was asked for is worse than none.
@@ -48,7 +58,7 @@ export function readStartParameters(sent: ReadonlyMap<string, string>): Map<stri
   for (const [name, value] of [...readOptions(sent.get("options") ?? ""), ...own]) {
     const known = ALLOWED.get(name.toLowerCase());
     if (known === undefined) throw notAllowed(name);
-    parameters.set(known, known === "client_encoding" ? utf8(value) : value);
+    parameters.set(known, READERS.get(known)?.(value) ?? value);
   }
   return parameters;
 }
@@ -99,6 +109,29 @@ function utf8(encoding: string): string {
     "This port speaks UTF-8 only.",
     "Set the client's encoding (client_encoding, PGCLIENTENCODING) to UTF8.",
   );
+}
+
+/**
+ * The schemas where short names are looked up, by the rule of SET. Clients name `public` beside others by habit, and nobody
+ * reads anything of it here: it is left out, as PostgreSQL leaves out schemas that a role may not use.
+ */
+function searchPath(value: string): string {
+  const all = value.match(SCHEMA) ?? [];
+  const kept = all.length > 1 ? all.filter((schema) => nameOf(schema) !== "public") : all;
+  try {
+    checkSetting("search_path", kept.map(nameOf), undefined);
+  } catch (thrown) {
+    if (!(thrown instanceof Refused)) throw thrown;
+    const { message, hint } = thrown.refusal;
+    // biome-ignore lint/style/useErrorCause: it says the same to the client, and nobody else reads it
+    throw new ConnectionRefusal("42501", message, hint);
+  }
+  return kept.join(", ");
+}
+
+/** As PostgreSQL reads it: in lower case unless it is quoted. */
+function nameOf(schema: string): string {
+  return schema.startsWith('"') ? schema.slice(1, -1).replaceAll('""', '"') : schema.toLowerCase();
 }
 
 function notAllowed(name: string): ConnectionRefusal {

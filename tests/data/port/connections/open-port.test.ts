@@ -152,8 +152,20 @@ describe("start-up", () => {
     expect(await connection.until(READY)).toContain("TimeZone\0Europe/Paris");
     expect(Object.fromEntries(opened[0]?.parameters ?? [])).toEqual({
       ...{ TimeZone: "Europe/Paris", client_encoding: "UTF8", extra_float_digits: "3" },
-      ...{ search_path: "data , public", statement_timeout: "5s" },
+      ...{ search_path: "data", statement_timeout: "5s" },
     });
+    connection.socket.destroy();
+  });
+
+  test.each([
+    ["DATA,pg_catalog", "DATA, pg_catalog"],
+    ['"$user", public, data', '"$user", data'],
+    ["", ""],
+  ])("a start with the search path %s looks in %s", async (sent, searched) => {
+    const { port, opened } = await open();
+    const connection = await logInPlain(port, KEY, { user: "any", search_path: sent });
+    await connection.until(READY);
+    expect(opened[0]?.parameters.get("search_path")).toBe(searched);
     connection.socket.destroy();
   });
 
@@ -174,6 +186,9 @@ describe("start-up", () => {
     ["another encoding", { user: "any", client_encoding: "SJIS" }, "22023"],
     ["replication", { user: "any", replication: "database" }, "0A000"],
     ["no user", { database: "any" }, "28000"],
+    ["a schema of others", { user: "any", search_path: "data, finance" }, "42501"],
+    ["the schema public alone", { user: "any", options: "-c search_path=Public" }, "42501"],
+    ["a quoted schema", { user: "any", search_path: 'data,"Data"' }, "42501"],
   ])("a start with %s is refused", async (_case, parameters, code) => {
     const { port, opened, refused } = await open();
     const connection = await logInPlain(port, KEY, parameters as Record<string, string>);
