@@ -128,6 +128,8 @@ export class Requests {
       this.#send(type, body, { kind: "bind", text: this.#names.textOf(statement) });
     } else if (type === "E") {
       const portal = this.#names.portal(fields.text());
+      // The most rows. The embedded copy reads it too, where a fault would be one of all its sessions.
+      fields.int32();
       this.#losesPlace ||= LOSES_LOCKS.test(portal.text);
       this.#send(type, body, { kind: "execute", text: portal.text, portal });
     } else {

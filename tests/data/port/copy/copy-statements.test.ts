@@ -1,10 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { message, text } from "../../../../src/data/port/protocol/fields.ts";
 import {
   bind,
   execute,
   parse,
+  query,
   sync,
 } from "../../../../src/data/port/protocol/frontend-messages.ts";
+import { passAll } from "../session/fake-gates.ts";
+import { errorOf, openRawClient } from "../session/raw-client.ts";
+import { openTrustListener } from "../session/trust-listener.ts";
 import {
   CopyClient,
   numbersView,
@@ -125,6 +130,26 @@ test.each(["discard all", "deallocate all"])("%s forgets what was prepared befor
   await turn();
   expect(rowsOf(await client.ask(run))).toEqual([["7"]]);
   await expectUsable(client, other);
+});
+
+test.each([
+  ["Execute", "E", [text("")]],
+  ["Bind", "B", [text(""), text("")]],
+  ["Parse", "P", [text("s2"), text("select 1")]],
+  ["Describe", "D", [Buffer.from("S")]],
+  ["Close", "C", []],
+])("a short %s is a fault of its own client alone", async (_, type, fields) => {
+  const listener = await openTrustListener({
+    ...{ engine: opened.engine, check: passAll, url: "postgres://unused" },
+    principal: { views: ["numbers"] },
+  });
+  const [bad, good] = [await openRawClient(listener.port), await openRawClient(listener.port)];
+  bad.send(parse("", "select 1"), bind("", "", []), message(type, ...fields), sync());
+  expect(errorOf(await bad.answers())?.code).toBe("08P01");
+  good.send(query("select 1"));
+  expect(await good.shorthand()).toBe("T D C(SELECT 1) Z(I)");
+  expect(opened.exits()).toBe(0);
+  await listener.close();
 });
 
 describe("a session", () => {
