@@ -135,9 +135,10 @@ export class Answers implements AnswerVisitor {
     type === "Z" ? this.#ready(body) : this.#failed(body, isWhole);
 
   #decideRow(bytes: number): Decision {
+    // A cut without a Sync behind it leaves nothing that is answered now.
+    if (this.#isDropping) return "drop";
     const current = this.#expected[0];
     if (current === undefined) throw new ProtocolFault("The database sent a row of no statement.");
-    if (this.#isDropping) return "drop";
     const { portal } = current;
     if (portal.rows + 1 > this.#options.rowLimit) {
       return this.#cut(

@@ -4,6 +4,7 @@ import {
   readyForQuery,
 } from "../../../../src/data/port/protocol/backend-messages.ts";
 import { message } from "../../../../src/data/port/protocol/fields.ts";
+import { MessageReader } from "../../../../src/data/port/protocol/message-reader.ts";
 import { AnswerStream } from "../../../../src/data/port/session/answer-stream.ts";
 import { Answers } from "../../../../src/data/port/session/answers.ts";
 import { MAX_ERROR_BYTES } from "../../../../src/data/port/session/session-limits.ts";
@@ -84,6 +85,28 @@ test("answers are the same however their bytes are cut", () => {
       ),
     ).toEqual(whole);
   }
+});
+
+test("a statement without a Sync is cut at its cap, and its other rows are dropped", () => {
+  const answers = new Answers({
+    ...{ rowLimit: 1, timeoutSeconds: 30, now: () => 0 },
+    ...{ statement: () => undefined, moved: () => undefined, cut: () => undefined },
+  });
+  const written: Buffer[] = [];
+  const stream = new AnswerStream(answers, (bytes) => written.push(bytes), {
+    maxHeldBytes: MAX_ERROR_BYTES,
+  });
+  const expected = { text: "t", portal: { text: "", rows: 0, bytes: 0 } };
+  answers.expect({ kind: "execute", ...expected });
+  const row = message("D", Buffer.alloc(30, "x"));
+  const cancelled = { severity: "ERROR", code: "57014", message: "canceled" } as const;
+  stream.take(Buffer.concat([row, row, row, errorResponse(cancelled)]));
+  answers.expect({ kind: "sync", ...expected, text: "" });
+  stream.take(readyForQuery("I"));
+  answers.expect({ kind: "execute", ...expected, portal: { text: "", rows: 0, bytes: 0 } });
+  stream.take(row);
+  const types = [...new MessageReader(1024).read(Buffer.concat(written))].map(({ type }) => type);
+  expect(types.join("")).toBe("DEZD");
 });
 
 test("what is within the caps passes unchanged", () => {
