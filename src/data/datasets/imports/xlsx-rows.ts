@@ -20,6 +20,10 @@ export async function* xlsxRows(file: SourceFile): AsyncGenerator<FileHeadings |
   const options = { dense: true, cellHTML: false, cellFormula: false, cellNF: true } as const;
   const workbook: WorkBook = read(bytes, { type: "buffer", ...options });
   const date1904 = workbook.Workbook?.WBProps?.date1904 === true;
+  const toNumber = (value: number, format: unknown): JsonValue => {
+    if (typeof format !== "string" || !SSF.is_date(format)) return value;
+    return clockTime(value, format) ?? toTime(SSF.parse_date_code(value, { date1904 }));
+  };
   const toValue = (cell: CellObject | undefined, line: number): JsonValue => {
     if (cell === undefined || cell.t === "z" || cell.v === undefined) return null;
     if (cell.t === "e")
@@ -27,8 +31,7 @@ export async function* xlsxRows(file: SourceFile): AsyncGenerator<FileHeadings |
     if (cell.t !== "n" || typeof cell.v !== "number") {
       return typeof cell.v === "boolean" ? cell.v : String(cell.v);
     }
-    const isDate = typeof cell.z === "string" && SSF.is_date(cell.z);
-    return isDate ? toTime(SSF.parse_date_code(cell.v, { date1904 })) : cell.v;
+    return toNumber(cell.v, cell.z);
   };
   for (const name of workbook.SheetNames) {
     const sheet: readonly (readonly (CellObject | undefined)[] | undefined)[] =
@@ -48,6 +51,29 @@ export async function* xlsxRows(file: SourceFile): AsyncGenerator<FileHeadings |
   throw new TableFault("The workbook has no sheet with headings in its first row.");
 }
 
+/** What is no code of a format: texts, escaped characters, colors and languages. */
+const NO_CODE = /"[^"]*"|[\\_*].|\[(?!h+\]|m+\]|s+\])[^\]]*\]/gi;
+const DURATION = /\[[hms]+\]/i;
+const SECONDS_OF_DAY = 86_400;
+/** Of a second, which the sum of a day's fractions is off by less. */
+const ROUNDING = 0.001;
+
+/** A time of day or a duration, as hours, minutes and seconds; undefined for a date. */
+function clockTime(days: number, format: string): string | undefined {
+  const codes = format.replaceAll(NO_CODE, "");
+  const isDuration = DURATION.test(codes);
+  // What shows a time alone may hold a date as well, which is kept.
+  if (!isDuration && (/[dy]/i.test(codes) || !/[hs]/i.test(codes) || days < 0 || days >= 1)) {
+    return undefined;
+  }
+  const seconds = Math.floor(Math.abs(days) * SECONDS_OF_DAY + ROUNDING);
+  const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
+  const sign = days < 0 && seconds > 0 ? "-" : "";
+  return sign + parts.map(two).join(":");
+}
+
+const two = (value: number): string => String(value).padStart(2, "0");
+
 interface DateParts {
   readonly y: number;
   readonly m: number;
@@ -61,7 +87,6 @@ interface DateParts {
 function toTime(parts: DateParts | null): JsonValue {
   if (parts === null) return null;
   const { y, m, d, H, M, S } = parts;
-  const two = (value: number) => String(value).padStart(2, "0");
   const date = `${String(y).padStart(4, "0")}-${two(m)}-${two(d)}`;
   return H === 0 && M === 0 && S === 0
     ? date

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { utils, write } from "@e965/xlsx";
 import iconv from "iconv-lite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { csvRows } from "../../../../src/data/datasets/imports/csv-rows.ts";
@@ -30,6 +31,26 @@ async function rowsOf(format: Format, content: string | Uint8Array): Promise<Fil
   for await (const row of READERS[format](file)) if ("values" in row) rows.push(row);
   return rows;
 }
+
+it.each([
+  ["h:mm", 0.354166666666667, "08:30:00"],
+  ["h:mm AM/PM", 0.75, "18:00:00"],
+  ["[$-F400]h:mm:ss\\ AM/PM", 0, "00:00:00"],
+  ["[h]:mm", 1.0625, "25:30:00"],
+  ["[hh]:mm:ss", 40 / 24, "40:00:00"],
+  ["[m]", 0.5, "12:00:00"],
+  ["[h]:mm", -0.0625, "-01:30:00"],
+  ["h:mm", 45_000.5, "2023-03-15T12:00:00Z"],
+  ['yyyy-mm-dd "at" hh:mm', 45_000.5, "2023-03-15T12:00:00Z"],
+  ["mmm", 45_000, "2023-03-15"],
+  ["0.00", 0.5, 0.5],
+])("a workbook's cell of the format %s has %d as %s", async (format, value, expected) => {
+  const sheet = utils.aoa_to_sheet([["a"], [0]]);
+  sheet["A2"] = { t: "n", v: value, z: format };
+  const book = utils.book_new(sheet, "Times");
+  const bytes = write(book, { type: "buffer", bookType: "xlsx" }) as Buffer;
+  expect(await rowsOf("xlsx", bytes)).toEqual([{ line: 2, values: { a: expected } }]);
+});
 
 describe("a CSV", () => {
   it.each([",", ";", "\t", "|"])(
