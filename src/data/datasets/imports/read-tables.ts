@@ -1,6 +1,7 @@
 // The program of the process that reads tables that others sent: each job is a file.
 import { READ_LIMITS, type SourceFile, UnreadableFile } from "../../../knowledge/readers/reader.ts";
 import { openSourceFile } from "../../../knowledge/readers/shared/source-file.ts";
+import { parseExactJson } from "../../../lib/json/exact-json.ts";
 import type { JsonObject, JsonValue } from "../../../lib/json/json.ts";
 import { serveJobs } from "../../../lib/worker/serve-jobs.ts";
 import { csvRows } from "./csv-rows.ts";
@@ -118,7 +119,7 @@ function fromText(text: string, field: TableField | undefined, line: number): Js
   if (field === undefined || field.type === "text") return text;
   if (field.type !== "json") return text.trim();
   try {
-    return JSON.parse(text) as JsonValue;
+    return parseExactJson(text);
   } catch (cause) {
     const { name: column } = field;
     throw new TableFault(`Line ${line}, column '${column}': expected JSON.`, { column, cause });

@@ -41,6 +41,14 @@ async function given(csv: string): Promise<Import> {
   };
 }
 
+it("keeps the digits of large integers in a column of JSON", async () => {
+  const columns = [{ name: "detail", type: "json" }] as const;
+  const { id } = await stage.create({ columns });
+  const file = await given('detail\n"{""n"":9007199254740993,""m"":[1]}"\n');
+  const { dataset } = await importRows(file, { id, mode: "append" });
+  expect(await stage.rows(dataset)).toEqual([{ detail: { n: "9007199254740993", m: [1] } }]);
+});
+
 it("finds the columns that another file has made by the headings of that file", async () => {
   const file = await given("id,Price ($),Price (€)\n1,10.50,9.25\n");
   const { dataset } = await importDataset(file, { name: "prices" });
