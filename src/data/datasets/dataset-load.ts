@@ -51,6 +51,8 @@ class Load implements DatasetLoad {
   #renewedAt = 0;
   #staged: Staged | undefined;
   #rewritten: Rewritten | undefined;
+  /** The table of `#rewritten`, also while it is being filled. */
+  #rewrittenTable: string | undefined;
 
   constructor(store: DatasetStore, target: LoadTarget, change: DatasetChange) {
     this.#store = store;
@@ -93,8 +95,14 @@ class Load implements DatasetLoad {
     await this.#dropRewritten();
     if (this.#change !== "upsert" || count <= this.#store.moveRows) return;
     const { dataset } = this.#target;
-    const renew = () => this.#renew();
-    this.#rewritten = await rewriteWithout(this.#store, { datasetId: dataset.id, table, renew });
+    this.#rewritten = await rewriteWithout(this.#store, {
+      ...{ datasetId: dataset.id, table },
+      made: (name) => {
+        this.#rewrittenTable = name;
+        this.#store.ownLoads.add(name);
+      },
+      renew: () => this.#renew(),
+    });
   }
 
   async commit(transaction: Db, writer: Parameters<DatasetLoad["commit"]>[1]) {
@@ -110,11 +118,13 @@ class Load implements DatasetLoad {
 
   async discard(): Promise<void> {
     this.#waiting = [];
-    const tables = [this.#table, this.#rewritten?.table];
+    const tables = this.#tables();
     this.#table = undefined;
-    for (const name of tables) {
-      if (name !== undefined) await this.#drop(name).catch(() => undefined);
-    }
+    for (const name of tables) await this.#drop(name).catch(() => undefined);
+  }
+
+  #tables(): readonly string[] {
+    return [this.#table, this.#rewrittenTable].filter((name) => name !== undefined);
   }
 
   #fitsMemory(): boolean {
@@ -167,11 +177,11 @@ class Load implements DatasetLoad {
     const now = this.#store.clock.now();
     if (now - this.#renewedAt < RENEW_MS) return;
     this.#renewedAt = now;
-    const table = this.#table;
-    if (table === undefined) return;
-    await this.#store.database.askOwn((db) =>
-      setTableState(db, table, { kind: "load", at: now + LEASE_MS }),
-    );
+    for (const table of this.#tables()) {
+      await this.#store.database.askOwn((db) =>
+        setTableState(db, table, { kind: "load", at: now + LEASE_MS }),
+      );
+    }
   }
 
   async #countStaged(table: string): Promise<number> {
@@ -183,22 +193,27 @@ class Load implements DatasetLoad {
   }
 
   async #dropRewritten(): Promise<void> {
-    const table = this.#rewritten?.table;
+    const table = this.#rewrittenTable;
     this.#rewritten = undefined;
+    this.#rewrittenTable = undefined;
     if (table !== undefined) await this.#drop(table);
   }
 
   /** Drops a table that is still a load's; what a commit has taken over is a dataset's. */
   async #drop(name: string): Promise<void> {
-    await this.#store.database.askOwn((db) =>
-      withTransaction(db, async (inner) => {
-        const [found] = await inner.execute<{ comment: string | null }>(
-          sql`select obj_description(to_regclass(${`datasets."${name}"`}), 'pg_class') as comment`,
-        );
-        if (found?.comment?.startsWith("load ") === true) await dropTable(inner, name);
-      }),
-    );
-    this.#store.ownLoads.delete(name);
+    try {
+      await this.#store.database.askOwn((db) =>
+        withTransaction(db, async (inner) => {
+          const [found] = await inner.execute<{ comment: string | null }>(
+            sql`select obj_description(to_regclass(${`datasets."${name}"`}), 'pg_class') as comment`,
+          );
+          if (found?.comment?.startsWith("load ") === true) await dropTable(inner, name);
+        }),
+      );
+    } finally {
+      // What could not be dropped is left to the upkeep.
+      this.#store.ownLoads.delete(name);
+    }
   }
 }
 

@@ -35,10 +35,13 @@ export async function rewriteWithout(
   {
     datasetId,
     table: load,
+    made,
     renew,
   }: {
     readonly datasetId: string;
     readonly table: string;
+    /** The table of the copy is there: the caller drops it where this rejects, and where it is not committed. */
+    readonly made: (table: string) => void;
     readonly renew: () => Promise<void>;
   },
 ): Promise<Rewritten> {
@@ -56,7 +59,7 @@ export async function rewriteWithout(
       return listParts(inner, dataset.tableName);
     }),
   );
-  store.ownLoads.add(table);
+  made(table);
   let rows = 0;
   const sources = [
     ...parts.map(({ name }) => ({ name, order: sql`_row` })),

@@ -1,6 +1,8 @@
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { updateDataset } from "../../../src/data/datasets/change-dataset.ts";
+import { createLoad } from "../../../src/data/datasets/dataset-load.ts";
+import { listOtherTables } from "../../../src/data/datasets/dataset-tables.ts";
 import type { DatasetLoad } from "../../../src/data/datasets/datasets.ts";
 import { withTransaction } from "../../../src/db/context.ts";
 import type { Database } from "../../../src/db/database.ts";
@@ -319,6 +321,60 @@ describe("loads", () => {
     await small.write(dataset, "replace", numbered(0, 2_000));
     expect(await small.rows(dataset)).toHaveLength(2_000);
     await small.close();
+  });
+
+  describe("that rewrite their dataset", () => {
+    /** A load of an upsert, with what happens at each step of its rewriting. */
+    async function rewriting(atStep: () => void) {
+      const dataset = await stage.create({ columns: COLUMNS, key: ["n"] });
+      await stage.write(dataset, "append", numbered(0, 1_200));
+      const ownLoads = new Set<string>();
+      const askOwn: typeof database.askOwn = (work) => {
+        if (ownLoads.size === 2) atStep();
+        return database.askOwn(work);
+      };
+      const { store } = stage.datasets;
+      const given = { ...store, ownLoads, database: { ...store.database, askOwn } };
+      const load = createLoad(given, { dataset, isNew: false }, "upsert");
+      await load.add(numbered(1_000, 3_000));
+      return { dataset, load, ownLoads };
+    }
+
+    it("leave nothing where that fails", async () => {
+      let isAway = true;
+      const { dataset, load, ownLoads } = await rewriting(() => {
+        if (isAway) throw new Error("the database is away");
+      });
+      await expect(load.prepare()).rejects.toThrow("the database is away");
+      expect(await stage.tables(dataset)).toHaveLength(3);
+      isAway = false;
+      await load.discard();
+      expect(await stage.tables(dataset)).toEqual([dataset.tableName]);
+      expect(ownLoads.size).toBe(0);
+    });
+
+    it("leave to the upkeep what they cannot drop", async () => {
+      const { dataset, load, ownLoads } = await rewriting(() => {
+        throw new Error("the database is away");
+      });
+      await expect(load.prepare()).rejects.toThrow("the database is away");
+      await load.discard();
+      expect(ownLoads.size).toBe(0);
+      stage.passTime(31 * MINUTE);
+      await stage.runJob("dataset_orphans");
+      expect(await stage.tables(dataset)).toEqual([dataset.tableName]);
+    });
+
+    it("keep both their tables while it takes long", async () => {
+      const { dataset, load } = await rewriting(() => stage.passTime(10 * MINUTE));
+      await load.prepare();
+      const found = (await database.askOwn(listOtherTables)).filter(({ name }) =>
+        name.startsWith(dataset.id),
+      );
+      const now = stage.datasets.store.clock.now();
+      expect(found.map(({ state }) => state.at - now > 5 * MINUTE)).toEqual([true, true]);
+      await load.discard();
+    });
   });
 
   it("whose dataset is deleted meanwhile write nothing", async () => {
