@@ -275,14 +275,20 @@ export class CopySession implements EngineSession, Runner {
 
   async becomeReader(): Promise<void> {
     const role = quoteName(this.#host.roleOf(this));
-    const answer = await this.execute(query(`${this.#host.timeSql()}; set role ${role}`));
+    const statements = [...this.#ownStatements(), `set role ${role}`];
+    const answer = await this.execute(query(statements.join("; ")));
     if (hasError(answer)) throw new Error("The role of a session on the copy is gone.");
     this.memory.loseUnnamed();
   }
 
-  async tellTime(): Promise<void> {
-    const answer = await this.execute(runAside(this.#host.timeSql()));
-    if (hasError(answer)) throw new Error("The time of a session on the copy cannot be set.");
+  async setAgain(): Promise<void> {
+    const answer = await this.execute(Buffer.concat(this.#ownStatements().map(runAside)));
+    if (hasError(answer)) throw new Error("The settings of a session on the copy cannot be set.");
+  }
+
+  /** They set what a client's RESET ALL must not change. */
+  #ownStatements(): readonly string[] {
+    return [this.#host.timeSql(), ...this.memory.restoring];
   }
 }
 

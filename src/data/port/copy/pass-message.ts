@@ -5,7 +5,7 @@ import { recall, recallFor } from "./recall-statements.ts";
 import type { Runner } from "./runner.ts";
 import type { SessionMemory } from "./session-memory.ts";
 import { adaptToCopy, refuseOnCopy } from "./split-query.ts";
-import { fail } from "./statement-run.ts";
+import { fail, refuseUnread } from "./statement-run.ts";
 
 /**
  * Runs a Parse, Bind, Describe or Close, after the statements that it names: the database may have forgotten them since
@@ -18,7 +18,7 @@ export async function passMessage(
   { type, body }: { readonly type: string; readonly body: Buffer },
   full: () => never,
 ): Promise<boolean> {
-  if (type === "P") return passParse(runner, body, full);
+  if (type === "P") return refuseUnread(runner, () => passParse(runner, body, full));
   if (!(await recall(runner, namesIn(runner.memory, type, body)))) return false;
   return pass(runner, message(type, body));
 }

@@ -81,8 +81,7 @@ async function recallAll(runner: Runner): Promise<boolean> {
 }
 
 async function namesOf(sql: string): Promise<Names> {
-  // What the parser refuses is refused by the database too.
-  const [parsed] = await parseText(sql).catch(() => []);
+  const [parsed] = await parseText(sql);
   const { ExecuteStmt, ExplainStmt, PrepareStmt, DeallocateStmt, TransactionStmt } =
     parsed?.stmt ?? {};
   const used = [ExecuteStmt, ExplainStmt?.query?.ExecuteStmt, PrepareStmt];

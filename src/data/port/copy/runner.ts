@@ -14,8 +14,8 @@ export interface Runner {
   readonly reasonToStop: () => ServerError | undefined;
   /** The statement has ended, so the next one has its own time. */
   readonly finished: () => void;
-  /** Sets the role and the time of the rows again, whatever becomes of the transaction. */
+  /** Does what `setAgain` does and sets the role again, whatever becomes of the transaction. */
   readonly becomeReader: () => Promise<void>;
-  /** Sets the time of the rows again, as a part of the transaction. */
-  readonly tellTime: () => Promise<void>;
+  /** Sets the time of the rows and what the client has set at its start again, as a part of the transaction. */
+  readonly setAgain: () => Promise<void>;
 }

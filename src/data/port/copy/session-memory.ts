@@ -18,7 +18,9 @@ const OWN_SETTINGS = [
  * next one: so sessions share no names, and none sees what another has prepared.
  */
 export class SessionMemory {
-  readonly #settings = new Map<string, string>();
+  readonly #settings: Map<string, string>;
+  /** What the client has set at its start. */
+  readonly #start: ReadonlyMap<string, string>;
   /** Parse messages by the name of their statement; the unnamed one lives across turns too. */
   readonly #parsed = new Map<string, Buffer>();
   /** Statements that were prepared in SQL, by name. */
@@ -31,12 +33,31 @@ export class SessionMemory {
   #setsByCall = false;
 
   constructor(settings: ReadonlyMap<string, string>) {
-    for (const [name, value] of settings) this.#settings.set(name, value);
+    this.#start = settings;
+    this.#settings = new Map(settings);
   }
 
   /** Milliseconds; 0 for none. */
   get statementTimeout(): number {
     return Number(this.#settings.get("statement_timeout") ?? 0);
+  }
+
+  /**
+   * The statements that give what was reset the values of the client's start, as a server would: the database knows nothing
+   * of that start.
+   */
+  get restoring(): readonly string[] {
+    if (this.#start.size === 0) return [];
+    const values = Array.from(
+      this.#start,
+      ([name, value]) => `(${quoteText(name)}, ${quoteText(value)})`,
+    );
+    const sql = `
+      select pg_catalog.set_config(start.name, start.value, false)
+      from (values ${values.join(", ")}) as start (name, value)
+      join pg_catalog.pg_settings as known on known.name = start.name
+      where known.source <> 'session'`;
+    return [sql];
   }
 
   /**
@@ -126,6 +147,8 @@ export class SessionMemory {
   }
 
   async #readChanges(database: Pick<CopyDatabase, "query">): Promise<void> {
+    // SET … TO DEFAULT has the tag of any SET.
+    for (const sql of this.restoring) await database.query(sql);
     const set = await database.query(
       `select name, setting from pg_catalog.pg_settings where source = 'session' and name not in (${OWN_SETTINGS.map(quoteText).join(", ")})`,
     );

@@ -34,18 +34,35 @@ interface SetStatement {
   readonly args?: readonly { readonly A_Const?: { readonly sval?: { readonly sval?: string } } }[];
 }
 
-/** The database's own parser, loaded once a text needs it. The gate has parsed each text before. */
-export async function parseText(sql: string): Promise<readonly Parsed[]> {
-  const { parse } = await import("libpg-query");
-  const { stmts = [] } = (await parse(sql)) as unknown as { stmts?: Parsed[] };
-  return stmts;
+/** The parser failed on a text that the gate has parsed: it must not run, because nobody knows what is in it. */
+export class UnreadText extends Error {
+  override readonly name = "UnreadText";
+  readonly refusal: ServerError = {
+    ...{ severity: "ERROR", code: "42601" },
+    message: "The statement could not be read, so it did not run.",
+    hint: "Send it again; if that fails too, write it in another way.",
+  };
 }
 
-/** Splits a text into its statements. One that the parser refuses is left whole, for the database to refuse. */
+/**
+ * The database's own parser, loaded once a text needs it. The gate has parsed each text before. Rejects with an
+ * UnreadText.
+ */
+export async function parseText(sql: string): Promise<readonly Parsed[]> {
+  const { parse } = await import("libpg-query");
+  try {
+    const { stmts = [] } = (await parse(sql)) as unknown as { stmts?: Parsed[] };
+    return stmts;
+  } catch (cause) {
+    throw new UnreadText("The parser failed on a statement.", { cause });
+  }
+}
+
+/** Splits a text into its statements. */
 export async function splitQuery(sql: string): Promise<readonly TextPart[]> {
   const whole = [{ sql, at: 0 }];
   if (!SEPARATOR.test(sql)) return whole;
-  const parsed = await parseText(sql).catch(() => []);
+  const parsed = await parseText(sql);
   if (parsed.length < 2) return whole;
   // The parser counts bytes of UTF-8.
   const bytes = Buffer.from(sql);
@@ -66,7 +83,7 @@ export async function refuseOnCopy(sql: string): Promise<ServerError | undefined
   const mayEncode = /client_encoding|\bnames\b/i.test(sql) && /\bset\b/i.test(sql);
   const mayEscape = /\\|u&/i.test(sql) && /\bset\b/i.test(sql);
   if (!mayEncode && !mayEscape) return undefined;
-  for (const { stmt = {} } of await parseText(sql).catch(() => [])) {
+  for (const { stmt = {} } of await parseText(sql)) {
     const { VariableSetStmt: set } = stmt;
     if (set !== undefined && setsEncoding(set)) {
       return notHere(
@@ -84,7 +101,7 @@ export async function refuseOnCopy(sql: string): Promise<ServerError | undefined
  */
 export async function adaptToCopy(sql: string): Promise<string> {
   if (!/\bset\b|\breset\b/i.test(sql) || !/authorization|\\|u&/i.test(sql)) return sql;
-  const [parsed] = await parseText(sql).catch(() => []);
+  const [parsed] = await parseText(sql);
   const set = parsed?.stmt?.VariableSetStmt;
   if (set?.name !== "session_authorization") return sql;
   return set.kind === "VAR_RESET" ? "reset data.nothing" : "set data.nothing = ''";

@@ -4,16 +4,31 @@ import { bind, describePortal, execute, parse } from "../protocol/frontend-messa
 import { hasError, moveErrors, readPortalAnswer, readTag, without } from "./answers.ts";
 import { recallFor } from "./recall-statements.ts";
 import type { Runner } from "./runner.ts";
-import { adaptToCopy, refuseOnCopy, splitQuery } from "./split-query.ts";
+import { adaptToCopy, refuseOnCopy, splitQuery, UnreadText } from "./split-query.ts";
 
 /** Rows of a portal's first go; the next ones bring about `GO_BYTES`. */
 const FIRST_ROWS = 50;
 const GO_BYTES = 256 * 1024;
 const GO_ROWS_MAX = 10_000;
+const COUNTED_TAG = /^(SELECT|FETCH) (\d+)$/;
 
 /** Runs a text of one or several statements as one transaction. False after an error. */
 export async function runText(runner: Runner, sql: string): Promise<boolean> {
   runner.memory.forget("");
+  return refuseUnread(runner, () => runParts(runner, sql));
+}
+
+/** Runs what reads texts, and refuses one that cannot be read. */
+export async function refuseUnread(runner: Runner, work: () => Promise<boolean>): Promise<boolean> {
+  try {
+    return await work();
+  } catch (thrown) {
+    if (thrown instanceof UnreadText) return fail(runner, thrown.refusal);
+    throw thrown;
+  }
+}
+
+async function runParts(runner: Runner, sql: string): Promise<boolean> {
   for (const part of await splitQuery(sql)) {
     const refusal = await refuseOnCopy(part.sql);
     if (refusal !== undefined) return fail(runner, refusal);
@@ -95,11 +110,14 @@ async function complete(runner: Runner, { rest, end, endBody, rows }: Completed)
   // The database is its superuser after it, so this comes before anything else of the client.
   if (tag === "DISCARD ALL") await runner.becomeReader();
   // It may have been RESET ALL.
-  else if (tag === "RESET") await runner.tellTime();
+  else if (tag === "RESET") await runner.setAgain();
   runner.finished();
-  const isSum = rows > 0 && tag.startsWith("SELECT ");
-  const sum = isSum ? text(`SELECT ${rows + Number(tag.slice("SELECT ".length))}`) : endBody;
-  await runner.emit(Buffer.concat([rest, message(end, sum)]));
+  await runner.emit(Buffer.concat([rest, message(end, rows > 0 ? sumOf(tag, rows) : endBody)]));
+}
+
+/** The tag of a run in several goes: the database counts the rows of the last one alone. */
+function sumOf(tag: string, rowsBefore: number): Buffer {
+  return text(tag.replace(COUNTED_TAG, (_, verb, rows) => `${verb} ${rowsBefore + Number(rows)}`));
 }
 
 function nextGo(rows: number, bytes: number): number {

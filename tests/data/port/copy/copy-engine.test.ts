@@ -3,6 +3,7 @@ import {
   bind,
   execute,
   parse,
+  query,
   sync,
 } from "../../../../src/data/port/protocol/frontend-messages.ts";
 import {
@@ -82,6 +83,54 @@ describe("a session on the embedded copy", () => {
     await first.rows("select 1");
     expect(await second.rows("show timezone")).toEqual([["UTC"]]);
     expect(await second.rows("show search_path")).toEqual([["data"]]);
+  });
+
+  test.each([
+    "reset timezone; show timezone",
+    "set timezone = 'UTC'; reset all; show timezone",
+    "set timezone = 'UTC'; set timezone to default",
+    "discard all",
+  ])("returns to the values of its start by %s", async (sql) => {
+    const parameters = {
+      TimeZone: "Asia/Tokyo",
+      extra_float_digits: "0",
+      statement_timeout: "20s",
+    };
+    const [client, other] = [await open(ann, parameters), await open()];
+    await client.rows("set extra_float_digits = 2");
+    const shown = await client.rows(sql);
+    if (sql.endsWith("show timezone")) expect(shown).toEqual([["Asia/Tokyo"]]);
+    const expectValues = async () => {
+      const digits = /all/.test(sql) ? "0" : "2";
+      expect(await client.rows("show timezone")).toEqual([["Asia/Tokyo"]]);
+      expect(await client.rows("show extra_float_digits")).toEqual([[digits]]);
+      expect(await client.rows("show statement_timeout")).toEqual([["20s"]]);
+    };
+    await expectValues();
+    await other.rows("select 1");
+    await expectValues();
+  });
+
+  test("counts all rows of a fetch that takes several goes", async () => {
+    const client = await open();
+    await client.rows("begin; declare c cursor for select n from numbers");
+    expect(tagsOf(await client.query("fetch 120 from c"))).toEqual(["FETCH 120"]);
+    expect(tagsOf(await client.query("move 60 in c"))).toEqual(["MOVE 60"]);
+    await client.rows("rollback");
+  });
+
+  test.each([
+    ["a text", (sql: string) => query(sql)],
+    ["a Parse", (sql: string) => Buffer.concat([parse("", sql), sync()])],
+  ])("runs %s that its parser does not read in no case", async (_, ask) => {
+    const client = await open();
+    const unread = "set session authorization default }";
+    for (const sql of [unread, `execute s1; ${unread}`, "deallocate }"]) {
+      const answer = await client.ask(ask(sql));
+      expect([rowsOf(answer), typesOf(answer)]).toEqual(["42601", "EZ"]);
+      expect(answer[0]?.body.toString()).toContain("could not be read, so it did not run");
+    }
+    expect(await client.rows("select current_user")).toEqual([["reader_bik_ann"]]);
   });
 
   test("is told changed parameters", async () => {
