@@ -41,6 +41,21 @@ describe("A request that is checked", () => {
     expect(refusalOf({ name: 1234 }).message).toMatch(/received the number 1234\.$/);
   });
 
+  it("is read no further than to its first fault, however many it has", () => {
+    let checked = 0;
+    const never = z.custom((value) => {
+      checked += 1;
+      return value === 0;
+    }, "a zero");
+    const deep = z.object({
+      turns: z.array(z.object({ parts: z.union([z.string(), z.array(never)]) })),
+    });
+    const turn = { parts: [0, ...Array.from({ length: 1_000 }, () => 1)] };
+    const turns = Array.from({ length: 1_000 }, () => turn);
+    expect(refusalOf({ turns }, deep)).toMatchObject({ param: "turns[0].parts[1]" });
+    expect(checked).toBeLessThan(10);
+  });
+
   it("needs a field that may hold anything, but has to be there", () => {
     const loose = z.looseObject({ anything: z.unknown() });
     expect(refusalOf({}, loose)).toMatchObject({ param: "anything" });
