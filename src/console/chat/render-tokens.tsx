@@ -1,5 +1,6 @@
 import type { MarkedToken, Tokens } from "marked";
 import { type ComponentType, Fragment, type ReactNode } from "react";
+import { decodeReferences } from "./decode-references.ts";
 import type { AnswerToken, FormulaToken } from "./lex.ts";
 import { hostOf, safeLink, safePicture } from "./safe-link.ts";
 
@@ -96,7 +97,9 @@ function renderToken(token: AnswerToken, parts: AnswerParts, depth: number): Rea
     case "image":
       return picture(known, parts);
     case "text":
-      return "tokens" in known && known.tokens ? inside(known.tokens) : known.text;
+      return "tokens" in known && known.tokens
+        ? inside(known.tokens)
+        : decodeReferences(known.text);
     case "escape":
       return known.text;
     default:
@@ -124,7 +127,8 @@ function list(
 }
 
 function link({ href, raw }: Tokens.Link, parts: AnswerParts, children: ReactNode): ReactNode {
-  const safe = safeLink(href);
+  // What is checked is what is opened.
+  const safe = safeLink(decodeReferences(href));
   if (safe.kind === "text") return raw;
   return (
     <parts.Link href={safe.href} host={safe.host} asks={safe.asks}>
@@ -133,7 +137,8 @@ function link({ href, raw }: Tokens.Link, parts: AnswerParts, children: ReactNod
   );
 }
 
-function picture({ href, text }: Tokens.Image, parts: AnswerParts): ReactNode {
+function picture(token: Tokens.Image, parts: AnswerParts): ReactNode {
+  const [href, text] = [decodeReferences(token.href), decodeReferences(token.text)];
   const own = safePicture(href);
   if (own !== undefined) return <img src={own} alt={text} />;
   return <parts.PictureCard host={hostOf(href)} text={text} />;

@@ -1,6 +1,18 @@
+import { createElement } from "react";
+import { renderToStaticMarkup } from "react-dom/server";
 import { expect, it } from "vitest";
 import { Blocks } from "../../../src/console/chat/blocks.ts";
 import { lex } from "../../../src/console/chat/lex.ts";
+import { type AnswerParts, renderTokens } from "../../../src/console/chat/render-tokens.tsx";
+
+/** The least that an answer is shown with. */
+const PLAIN: AnswerParts = {
+  Code: () => null,
+  Formula: () => null,
+  Table: () => null,
+  Link: ({ href, children }) => createElement("a", { href }, children),
+  PictureCard: ({ host, text }) => createElement("i", null, `${host}: ${text}`),
+};
 
 const TEXT = [
   "# Title",
@@ -103,6 +115,33 @@ it("finds formulas, and no money", () => {
     .blocks.flatMap((block) => lex(block) ?? []);
   const found = JSON.stringify(types).match(/"type":"formula","raw":"(?:\\.|[^"\\])*"/g) ?? [];
   expect(found).toHaveLength(3);
+});
+
+it("shows character references as their characters, and code as it is written", () => {
+  const shown = (text: string) => {
+    const [block] = new Blocks().read(text).blocks;
+    return renderToStaticMarkup(renderTokens(lex(block as never) ?? [], PLAIN));
+  };
+  expect(shown("5&nbsp;&euro; &#8211; &#x1F600; &amp;lt; A&B &unknown; `&copy;`")).toBe(
+    "<p>5\u00a0€ – 😀 &amp;lt; A&amp;B &amp;unknown; <code>&amp;copy;</code></p>",
+  );
+  expect(shown("&#0; &#xD800; &#1114112; \\&copy;")).toBe("<p>\ufffd \ufffd \ufffd &amp;copy;</p>");
+  expect(shown("[R&amp;D](https://a.example/?b=1&amp;c=2)")).toBe(
+    '<p><a href="https://a.example/?b=1&amp;c=2">R&amp;D</a></p>',
+  );
+  expect(shown("![5 &lt; 6](https://a.example/)")).toBe("<p><i>a.example: 5 &lt; 6</i></p>");
+});
+
+it("checks an address as it is opened", () => {
+  for (const address of [
+    "javascript&#58;run()",
+    "java&#x73;cript:run()",
+    "javascript&colon;run()",
+  ]) {
+    const [block] = new Blocks().read(`[words](${address})`).blocks;
+    const shown = renderToStaticMarkup(renderTokens(lex(block as never) ?? [], PLAIN));
+    expect(shown).not.toContain("<a");
+  }
 });
 
 it("finds addresses without the sentence around them, and none in words", () => {
