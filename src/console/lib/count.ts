@@ -47,8 +47,10 @@ export function formatBytes(bytes: number): string {
 
 /** Returns `312 ms`, `6.2 s`, `4 min 5 s`, `2 h 10 min` or `3 d 4 h`. */
 export function formatDuration(milliseconds: number): string {
-  if (milliseconds < 1_000) return `${Math.round(milliseconds)} ms`;
-  if (milliseconds < 60_000) return `${Math.round(milliseconds / 100) / 10} s`;
+  // What rounds up to the next unit belongs to it.
+  if (Math.round(milliseconds) < 1_000) return `${Math.round(milliseconds)} ms`;
+  const tenths = Math.round(milliseconds / 100);
+  if (tenths < 600) return `${tenths / 10} s`;
   const seconds = Math.round(milliseconds / 1_000);
   if (seconds < 3_600) return pair(Math.floor(seconds / 60), "min", seconds % 60, "s");
   const minutes = Math.floor(seconds / 60);
@@ -60,7 +62,14 @@ export function formatDuration(milliseconds: number): string {
 /** Returns `71 %` for 0.71; what is there but rounds to nothing is `< 1 %`. */
 export function formatPercent(share: number): string {
   if (share > 0 && share < 0.01) return "< 1 %";
-  return `${Math.floor(share * 100)} %`;
+  return `${wholePercent(share)} %`;
+}
+
+/** Returns the percent that are complete: 71 for 0.719. */
+export function wholePercent(share: number): number {
+  const percent = Math.floor(share * 100);
+  // Some products are a little too small: 0.29 times 100 is 28.999999999999996.
+  return share >= (percent + 1) / 100 ? percent + 1 : percent;
 }
 
 /** Returns `0.4 %` for 0.004: shares of which the small ones matter. */

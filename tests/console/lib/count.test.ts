@@ -6,6 +6,7 @@ import {
   formatDuration,
   formatExact,
   formatPercent,
+  wholePercent,
   wordFor,
 } from "../../../src/console/lib/count.ts";
 
@@ -53,7 +54,10 @@ describe("durations", () => {
   it.each([
     [0, "0 ms"],
     [312.4, "312 ms"],
+    [999.7, "1 s"],
     [6_240, "6.2 s"],
+    [59_949, "59.9 s"],
+    [59_960, "1 min"],
     [60_000, "1 min"],
     [245_000, "4 min 5 s"],
     [7_800_000, "2 h 10 min"],
@@ -65,8 +69,17 @@ describe("shares", () => {
   it.each([
     [0, "0 %"],
     [0.001, "< 1 %"],
+    [0.29, "29 %"],
+    [0.57, "57 %"],
+    [0.58, "58 %"],
     [0.719, "71 %"],
     [0.999, "99 %"],
     [1, "100 %"],
   ])("%s is %s", (value, text) => expect(formatPercent(value)).toBe(text));
+
+  it("have every whole percent as it is", () => {
+    for (let percent = 0; percent <= 100; percent += 1) {
+      expect(wholePercent(percent / 100)).toBe(percent);
+    }
+  });
 });

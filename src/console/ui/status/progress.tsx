@@ -1,5 +1,5 @@
 import { Progress as Base } from "@base-ui/react/progress";
-import { formatPercent } from "../../lib/count.ts";
+import { formatPercent, wholePercent } from "../../lib/count.ts";
 
 interface ProgressProps {
   readonly label: string;
@@ -13,7 +13,7 @@ interface ProgressProps {
 export function Progress({ label, share, text }: ProgressProps) {
   return (
     <Base.Root
-      value={share === null ? null : Math.floor(share * 100)}
+      value={share === null ? null : wholePercent(share)}
       {...(text !== undefined && { "aria-valuetext": text })}
       className="grid grid-cols-[1fr_auto] gap-x-4 gap-y-1"
     >
