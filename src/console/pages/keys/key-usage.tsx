@@ -1,5 +1,6 @@
 import { useMemo } from "react";
 import { useApiKeyUsage } from "../../api/queries/api-keys.ts";
+import { now } from "../../lib/clock.ts";
 import { UsageChart } from "../../parts/usage-chart.tsx";
 import { Meter } from "../../ui/charts/meter.tsx";
 import { ErrorCard } from "../../ui/status/error-card.tsx";
@@ -7,6 +8,7 @@ import { Skeleton } from "../../ui/status/skeleton.tsx";
 import { Count } from "../../ui/text/count.tsx";
 import { PropertyList } from "../../ui/text/property-list.tsx";
 import { Time } from "../../ui/text/time.tsx";
+import { fillDays } from "./fill-days.ts";
 
 type Usage = NonNullable<ReturnType<typeof useApiKeyUsage>["data"]>;
 
@@ -62,16 +64,16 @@ function Meters({ limits }: Pick<Usage, "limits">) {
 
 function ByDay({ days }: { readonly days: Usage["by_day"] }) {
   // The chart is drawn anew when these change.
-  const { points, series } = useMemo(
-    () => ({
-      points: days.map(({ date }) => date),
+  const { points, series } = useMemo(() => {
+    const all = fillDays(days, now());
+    return {
+      points: all.map(({ date }) => date),
       series: [
-        { name: "Input", values: days.map((day) => day.input_tokens) },
-        { name: "Output", values: days.map((day) => day.output_tokens) },
+        { name: "Input", values: all.map((day) => day.input_tokens) },
+        { name: "Output", values: all.map((day) => day.output_tokens) },
       ],
-    }),
-    [days],
-  );
+    };
+  }, [days]);
   if (days.length === 0) {
     return <p className="text-muted">No call was made with it in the last 30 days.</p>;
   }
