@@ -1,9 +1,10 @@
+import { EFFORTS } from "../../lib/efforts.ts";
 import { TextAreaField } from "../../ui/forms/field.tsx";
 import { NumberField } from "../../ui/forms/number-field.tsx";
 import { SelectField } from "../../ui/forms/select.tsx";
 import type { PartProps } from "./assistant-draft.ts";
 
-const EFFORTS = ["", "none", "low", "medium", "high", "max"].map((value) => ({
+const CHOICES = EFFORTS.map((value) => ({
   value,
   label: value === "" ? "The model's own" : value,
 }));
@@ -24,7 +25,7 @@ export function AnswerFields({ draft, set }: PartProps) {
           label="Effort"
           value={draft.effort}
           onChange={(effort) => set({ effort })}
-          choices={EFFORTS}
+          choices={CHOICES}
         />
         <NumberField
           name="temperature"

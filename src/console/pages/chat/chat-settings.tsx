@@ -1,8 +1,9 @@
 import { Suspense } from "react";
 import type { ChatDocument, ChatParameters } from "../../chat/chat-document.ts";
 import type { LiveChat } from "../../chat/live-chat.ts";
+import { EFFORTS } from "../../lib/efforts.ts";
 import { TextAreaField } from "../../ui/forms/field.tsx";
-import { Select, SelectField } from "../../ui/forms/select.tsx";
+import { type Choice, Select, SelectField } from "../../ui/forms/select.tsx";
 import { lazyPart } from "../../ui/status/lazy-part.tsx";
 import { Skeleton } from "../../ui/status/skeleton.tsx";
 
@@ -17,7 +18,6 @@ interface ChatSettingsProps {
   readonly document: ChatDocument;
 }
 
-const EFFORTS = ["", "none", "minimal", "low", "medium", "high"];
 /** How the model answers, on small screens with its effort, which elsewhere stands in the head. */
 export function ChatSettings({
   chat,
@@ -32,7 +32,7 @@ export function ChatSettings({
           name="effort"
           label="Effort"
           {...effortOf(chat, document)}
-          choices={EFFORTS.map((value) => ({ value, label: value || "default" }))}
+          choices={choicesOf("")}
         />
       )}
       <TextAreaField
@@ -57,12 +57,12 @@ export function ChatSettings({
 /** How long the model thinks. */
 export function EffortSelect({ chat, document }: ChatSettingsProps) {
   return (
-    <Select
-      label="Effort"
-      {...effortOf(chat, document)}
-      choices={EFFORTS.map((value) => ({ value, label: `Effort: ${value || "default"}` }))}
-    />
+    <Select label="Effort" {...effortOf(chat, document)} choices={choicesOf("Effort: ")} />
   );
+}
+
+function choicesOf(before: string): ReadonlyArray<Choice> {
+  return EFFORTS.map((value) => ({ value, label: `${before}${value || "default"}` }));
 }
 
 function effortOf(chat: LiveChat, { parameters }: ChatDocument) {
