@@ -60,12 +60,22 @@ function findCircle(messages: ChatTree["messages"], ids: readonly string[]): Tre
   return undefined;
 }
 
-/** Returns the text of the first question; empty before there is one. */
-export function firstQuestion({ messages }: ChatTree): string {
-  const first = Object.entries(messages)
+/**
+ * Returns the words that name a chat: those of the first question that has some, else the first name of something that
+ * was attached to one. Empty where there are none.
+ */
+export function wordsOfTitle({ messages }: ChatTree): string {
+  const questions = Object.entries(messages)
     .filter(([, { role }]) => role === "user")
-    .sort(([one], [other]) => Number(one.slice(1)) - Number(other.slice(1)))[0]?.[1];
-  return (first?.parts ?? [])
-    .flatMap(({ type, text }) => (type === "text" && typeof text === "string" ? [text] : []))
-    .join(" ");
+    .sort(([one], [other]) => Number(one.slice(1)) - Number(other.slice(1)))
+    .map(([, { parts }]) => parts);
+  // The text of a file is nobody's words.
+  const said = questions.map((parts) => parts.filter(({ type }) => type === "text"));
+  const words = said.map((parts) => textsOf(parts, "text").join(" "));
+  const names = questions.flatMap((parts) => textsOf(parts, "name"));
+  return [...words, ...names].find((text) => text.trim() !== "") ?? "";
+}
+
+function textsOf(parts: ChatMessage["parts"], field: string): readonly string[] {
+  return parts.map((part) => part[field]).filter((text) => typeof text === "string");
 }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { z } from "zod";
 import { titleOf } from "../../chats/chat-title.ts";
-import { findTreeFault, firstQuestion } from "../../chats/chat-tree.ts";
+import { findTreeFault, wordsOfTitle } from "../../chats/chat-tree.ts";
 import {
   type Chat,
   type ChatContent,
@@ -219,7 +219,7 @@ async function readContent<
   const stored = Buffer.from(rawMember(text, "document") ?? "");
   if (stored.length > DOCUMENT_MAX_BYTES) throw tooLarge();
   await nextTurn();
-  return { body: parsed, content: { document: stored, title: titleOf(firstQuestion(document)) } };
+  return { body: parsed, content: { document: stored, title: titleOf(wordsOfTitle(document)) } };
 }
 
 function tooLarge(): ServiceError {

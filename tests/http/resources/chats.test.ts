@@ -144,6 +144,24 @@ describe("a chat", () => {
     expect((await as(ada, "PUT", `/api/chats/${body.id}`, save)).body.title).toBe("later");
   });
 
+  it("is named after the first question with words, else after what was attached", async () => {
+    const asked = (parts: readonly object[], parent: string | null = null) => ({
+      ...say(parent, ""),
+      parts,
+    });
+    const picture = { type: "image", data: "data:image/png;base64,AAAA" };
+    const file = { type: "file", name: "offer.csv", text: "price,1" };
+    const later = say("m1", "What is this?");
+    const titled = async (messages: object) => {
+      const given = document("", { leaf: "m1", messages });
+      return (await as(ada, "POST", "/api/chats", { document: given })).body.title;
+    };
+    expect(await titled({ m1: asked([picture]), m2: later })).toBe("What is this?");
+    expect(await titled({ m1: asked([file]), m2: say("m1", " ") })).toBe("offer.csv");
+    expect(await titled({ m1: asked([{ ...picture, name: "pump.png" }]) })).toBe("pump.png");
+    expect(await titled({ m1: asked([picture]) })).toBe("");
+  });
+
   it("is found by words of its title", async () => {
     await made(ada, "Offer for Müller");
     await made(ada, "The pump");

@@ -81,11 +81,15 @@ function Room({ list }: { readonly list: ChatList }) {
   return (
     <p className="text-sm text-muted">
       {list.kept} of {list.limit} kept
-      {first !== undefined &&
-        `. The next one replaces “${first.title ?? "a chat that cannot be opened"}”`}
+      {first !== undefined && `. The next one replaces “${nameOf(first)}”`}
       {!list.keeps_next && ". All are pinned, so the next one is temporary"}
     </p>
   );
+}
+
+/** A chat has no title where nothing was typed in it, as when it began with a picture. */
+function nameOf({ title }: Pick<KeptChat, "title">): string {
+  return title === null ? "A chat that cannot be opened" : title || "A chat without words";
 }
 
 interface EntryProps extends Pick<HistoryProps, "onChosen"> {
@@ -98,7 +102,7 @@ function Entry({ chat, isOpen, onChosen, onGone }: EntryProps) {
   const change = useChangeChat();
   const remove = useDeleteChat();
   const [isAsking, setAsking] = useState(false);
-  const title = chat.title ?? "A chat that cannot be opened";
+  const title = nameOf(chat);
   const pin = async () => {
     try {
       await change.mutateAsync({ id: chat.id, pinned: !chat.pinned });
