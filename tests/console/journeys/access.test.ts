@@ -106,6 +106,57 @@ describe.skipIf(!hasChromium)("journeys: who may use the gateway, in a browser",
   );
 
   it(
+    "a time that is typed by half is not taken for never, and the form says so",
+    async () => {
+      await walk({ role: "administrator" }, async ({ page, open }) => {
+        await open("keys");
+        await page.getByRole("button", { name: "New key" }).click();
+        await page.getByLabel("Name", { exact: true }).fill("dated");
+        await page.getByLabel("Expires").focus();
+        await page.keyboard.type("24");
+        await page.getByRole("button", { name: "Issue key" }).click();
+        await page.getByText("This is not a whole time yet.").waitFor();
+        const hasFocus = (element: Element) => element === document.activeElement;
+        expect(await page.getByLabel("Expires").evaluate(hasFocus)).toBe(true);
+        await page.getByLabel("Expires").fill("2099-12-24T18:00");
+        await page.getByRole("button", { name: "Issue key" }).click();
+        await page.getByRole("region", { name: "The key", exact: true }).waitFor();
+        const path = "/api/v1/api-keys?search=dated";
+        const { body } = await callHttp(stage.url, { path, token: stage.sessions.administrator });
+        const expiries = body.data.map(({ expires_at: at }: { expires_at: string }) => at);
+        expect(expiries).toEqual([expect.stringMatching(/^2099-12-24T17:00/)]);
+      });
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    "a change of a user leaves what another administrator changed meanwhile",
+    async () => {
+      const token = stage.sessions.administrator;
+      const me = await callHttp(stage.url, { path: "/api/auth/me", token: stage.sessions.user });
+      const path = `/api/admin/users/${me.body.id}`;
+      await walk({ role: "administrator" }, async ({ page, open }) => {
+        await open(`users/${me.body.id}`);
+        await page.getByRole("button", { name: "Change user" }).click();
+        const save = page.getByRole("button", { name: "Save user" });
+        await save.waitFor();
+        expect(await save.getAttribute("aria-disabled")).toBe("true");
+        const other = { method: "PATCH", path, token, body: { rpm_limit: 7 } };
+        expect((await callHttp(stage.url, other)).status).toBe(200);
+        await page.getByLabel("Tokens a month").fill("5000");
+        await save.click();
+        await page.getByText(/^User .* is changed$/).waitFor();
+      });
+      const { body } = await callHttp(stage.url, { path, token });
+      expect(body).toMatchObject({ rpm_limit: 7, monthly_token_limit: 5_000 });
+      const limits = { rpm_limit: null, monthly_token_limit: null };
+      await callHttp(stage.url, { method: "PATCH", path, token, body: limits });
+    },
+    LIMIT_MS,
+  );
+
+  it(
     "a user sees the accounts of the provider that they sign in with, and unlinks them",
     async () => {
       const me = await callHttp(stage.url, { path: "/api/auth/me", token: stage.sessions.user });

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { type User, useChangeUser, useDeleteUser } from "../../api/queries/users.ts";
+import { changedFields } from "../../lib/changed-fields.ts";
 import { Button } from "../../ui/buttons/button.tsx";
 import { Form } from "../../ui/forms/form.tsx";
 import { ConfirmDialog } from "../../ui/overlays/confirm-dialog.tsx";
@@ -24,24 +25,29 @@ export function ChangeUserDialog({ isOpen, ...props }: UserDialogProps) {
 }
 
 function ChangeForm({ user, onClose }: Omit<UserDialogProps, "isOpen">) {
-  const [role, setRole] = useState(user.role);
-  const [limits, setLimits] = useState({
+  // The user as it was when the form was opened: only what differs from it is sent.
+  const [before] = useState({
+    role: user.role,
     monthly_token_limit: user.monthly_token_limit,
     rpm_limit: user.rpm_limit,
   });
+  const [{ role, ...limits }, setDraft] = useState(before);
   const change = useChangeUser(user.id);
+  const changes = changedFields({ role, ...limits }, before);
+  const isSame = Object.keys(changes).length === 0;
   return (
     <Form
       action="Save user"
       onCancel={onClose}
+      disabledReason={isSame ? "Nothing is changed yet." : undefined}
       onSubmit={async () => {
-        await change.mutateAsync({ role, ...limits });
+        await change.mutateAsync(changes);
         onClose();
         showToast(`User ${user.username} is changed`);
       }}
     >
-      <RoleField value={role} onChange={setRole} />
-      <UserLimits value={limits} onChange={setLimits} />
+      <RoleField value={role} onChange={(next) => setDraft({ ...limits, role: next })} />
+      <UserLimits value={limits} onChange={(next) => setDraft({ ...next, role })} />
     </Form>
   );
 }

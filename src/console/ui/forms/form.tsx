@@ -37,6 +37,11 @@ export function Form({ onSubmit, action, look, onCancel, disabledReason, childre
     // A field whose text cannot be read says so itself; without it something else would be sent than is shown.
     const unread = form.current?.querySelector<HTMLElement>("[data-unparsed] textarea");
     if (unread != null) return unread.focus();
+    // A time of which a part is missing is the empty text to scripts.
+    const time = form.current?.querySelector<HTMLInputElement>("[type=datetime-local]:invalid");
+    if (time?.validity.badInput) {
+      return setFailure({ error: new Error("This is not a whole time yet."), field: time.name });
+    }
     isSending.current = true;
     setBusy(true);
     setFailure(undefined);
