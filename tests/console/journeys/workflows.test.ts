@@ -23,7 +23,7 @@ describe.skipIf(!hasChromium)("A workflow in the console", () => {
     shown = await openConsolePage(stage, { role: "administrator", ...look });
     ({ page } = shown);
   };
-  const call = (method: "GET" | "POST" | "PUT", path: string, body?: unknown) => {
+  const call = (method: "GET" | "POST" | "PUT" | "PATCH", path: string, body?: unknown) => {
     const token = stage.sessions.administrator;
     return callHttp(stage.url, { method, path, token, ...(body !== undefined && { body }) });
   };
@@ -202,6 +202,73 @@ describe.skipIf(!hasChromium)("A workflow in the console", () => {
     await page.getByRole("button", { name: "Save mine over it" }).click();
     await status("v3").waitFor();
     expect((await call("GET", path)).body.steps).toEqual([{ id: "mine", kind: "input" }]);
+    await shown.close();
+  });
+
+  it("is saved without what somebody else changed beside it", async () => {
+    const definition = { name: "two at it", steps: [{ id: "orders", kind: "input" }] };
+    const { body } = await call("POST", "/api/pipeline/workflows", definition);
+    const path = `/api/pipeline/workflows/${body.id}`;
+    await open({});
+    await shown.open(`workflows/${body.id}?step=$settings`);
+    await page.getByLabel("Name", { exact: true }).fill("mine");
+    await call("PATCH", path, { description: "theirs" });
+    await page.getByText("Somebody changed the workflow meanwhile").waitFor();
+    await page.getByRole("button", { name: "Save workflow" }).click();
+    await page.getByText("Workflow mine is saved as version").waitFor();
+    expect((await call("GET", path)).body).toMatchObject({ name: "mine", description: "theirs" });
+    await shown.close();
+  });
+
+  it("loses arrows that are chosen and deleted, by keyboard and by mouse", async () => {
+    const { body } = await call("POST", "/api/pipeline/workflows", {
+      name: "arrows",
+      steps: [
+        { id: "orders", kind: "input" },
+        { id: "check", kind: "if", condition: "row.total > 1" },
+        { id: "both", kind: "limit", count: 1, from: ["check", "check.else"] },
+        { id: "few", kind: "limit", count: 1, from: ["both", "orders"] },
+      ],
+    });
+    await open({});
+    await shown.open(`workflows/${body.id}`);
+    const arrow = (name: string) => page.locator(`.react-flow__edge[aria-label="${name}"]`);
+    const byKeyboard = arrow("From orders  to few");
+    await byKeyboard.focus();
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Backspace");
+    await byKeyboard.waitFor({ state: "detached" });
+    const byMouse = arrow("From check else to both");
+    await byMouse.locator("rect").click();
+    await page.keyboard.press("Delete");
+    await byMouse.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Save workflow" }).click();
+    await status("v2").waitFor();
+    const saved = await call("GET", `/api/pipeline/workflows/${body.id}`);
+    const sources = saved.body.steps.map(({ from }: { from?: string[] }) => from);
+    expect(sources.slice(2)).toEqual([["check"], ["both"]]);
+    expect(shown.problems()).toEqual([]);
+    await shown.close();
+  });
+
+  it("is shown to others with its statements, which they cannot change", async () => {
+    const { body } = await call("POST", "/api/pipeline/workflows", {
+      ...{ name: "for all to see", visibility: "everyone" },
+      steps: [
+        { id: "orders", kind: "input" },
+        { id: "sums", kind: "sql", select: "select * from orders" },
+      ],
+    });
+    const { id } = body;
+    shown = await openConsolePage(stage, { role: "user" });
+    ({ page } = shown);
+    await shown.open(`workflows/${id}?step=sums`);
+    const statement = page.locator('[data-editor="select"] .cm-content');
+    await statement.waitFor();
+    expect(await statement.getAttribute("aria-readonly")).toBe("true");
+    await statement.focus();
+    await page.keyboard.type("drop");
+    expect(await statement.textContent()).toBe("select * from orders");
     await shown.close();
   });
 

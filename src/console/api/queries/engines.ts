@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
+import { putAnswer } from "../put-answer.ts";
 import type { components } from "../schema.d.ts";
 
 export type Engine = components["schemas"]["Engine"];
@@ -23,7 +24,7 @@ export function useRecheckEngines() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: () => unwrap(api.POST("/api/admin/engines/recheck")),
-    onSuccess: (engines) => client.setQueryData(KEY, engines),
+    onSuccess: (engines) => putAnswer(client, KEY, engines),
     onSettled: () =>
       Promise.all([
         client.invalidateQueries({ queryKey: ["status"] }),

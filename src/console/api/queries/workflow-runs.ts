@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api } from "../client.ts";
 import { ApiError, unwrap } from "../errors.ts";
+import { putAnswer } from "../put-answer.ts";
 import type { components, paths } from "../schema.d.ts";
 import { nextOffset, useList } from "../use-list.ts";
 import { WORKFLOWS_KEY } from "./workflows.ts";
@@ -90,9 +91,9 @@ export function useStopRun(runId: string) {
   return useMutation({
     mutationFn: () =>
       unwrap(api.POST("/api/pipeline/runs/{runId}/stop", { params: { path: { runId } } })),
-    onSuccess: (run) => {
-      client.setQueryData([...KEY, runId], run);
-      return refresh(client);
+    onSuccess: async (run) => {
+      await putAnswer(client, [...KEY, runId], run);
+      await refresh(client);
     },
   });
 }

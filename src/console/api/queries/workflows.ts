@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { WorkflowFault } from "../../lib/workflow-text.ts";
 import { api } from "../client.ts";
 import { ApiError, unwrap } from "../errors.ts";
+import { putAnswer } from "../put-answer.ts";
 import type { components, paths } from "../schema.d.ts";
 import { nextOffset, useList } from "../use-list.ts";
 
@@ -65,9 +66,9 @@ export function useCreateWorkflow() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (body: NewWorkflow) => unwrap(api.POST("/api/pipeline/workflows", { body })),
-    onSuccess: (workflow) => {
-      keepWithoutSecret(client, workflow);
-      return client.invalidateQueries({ queryKey: [...WORKFLOWS_KEY, "list"] });
+    onSuccess: async (workflow) => {
+      await keepWithoutSecret(client, workflow);
+      await client.invalidateQueries({ queryKey: [...WORKFLOWS_KEY, "list"] });
     },
   });
 }
@@ -85,21 +86,21 @@ export function useChangeWorkflow(id: string) {
   return useMutation({
     mutationFn: (body: WorkflowChange) =>
       unwrap(api.PATCH("/api/pipeline/workflows/{id}", { params: { path: { id } }, body })),
-    onSuccess: (workflow) => {
-      keepWithoutSecret(client, workflow);
+    onSuccess: async (workflow) => {
+      await keepWithoutSecret(client, workflow);
       void client.invalidateQueries({ queryKey: [...WORKFLOWS_KEY, id, "versions"] });
-      return client.invalidateQueries({ queryKey: [...WORKFLOWS_KEY, "list"] });
+      await client.invalidateQueries({ queryKey: [...WORKFLOWS_KEY, "list"] });
     },
   });
 }
 
 /** A credential that is shown once is kept by the page alone. */
-function keepWithoutSecret(client: ReturnType<typeof useQueryClient>, workflow: Workflow): void {
+function keepWithoutSecret(client: ReturnType<typeof useQueryClient>, workflow: Workflow) {
   const { webhook } = workflow;
   const { secret: _secret, ...shown } = webhook ?? { secret: undefined };
   const isUrl = webhook?.auth === "url";
   const kept = webhook === null ? null : { ...shown, ...(isUrl && { path: null }) };
-  client.setQueryData([...WORKFLOWS_KEY, workflow.id], { ...workflow, webhook: kept });
+  return putAnswer(client, [...WORKFLOWS_KEY, workflow.id], { ...workflow, webhook: kept });
 }
 
 export function useDeleteWorkflow(id: string) {

@@ -4,15 +4,23 @@ import {
   type Connection,
   Controls,
   type Edge,
+  type EdgeChange,
   MarkerType,
   type Node,
   type NodeChange,
   ReactFlow,
 } from "@xyflow/react";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import { type FlowSource, type FlowStep, MAIN } from "../../lib/workflow-graph.ts";
 import { type FlowPlaces, NODE, placeSteps, stepsOfTriggers } from "./flow-layout.ts";
 import { type FlowNote, StepNode, type StepNodeData, TriggerNode } from "./flow-nodes.tsx";
+
+/** An arrow: what a step reads. */
+export interface FlowArrow {
+  readonly source: FlowSource;
+  /** The place of the step that reads. */
+  readonly at: number;
+}
 
 export interface FlowGraphProps {
   readonly label: string;
@@ -28,7 +36,7 @@ export interface FlowGraphProps {
   readonly onTrigger?: ((at: number) => void) | undefined;
   /** Both are left out where nothing can be changed. */
   readonly onConnect?: ((source: FlowSource, at: number) => void) | undefined;
-  readonly onDisconnect?: ((source: FlowSource, at: number) => void) | undefined;
+  readonly onDisconnect?: ((arrows: readonly FlowArrow[]) => void) | undefined;
 }
 
 const NODE_TYPES = { step: StepNode, trigger: TriggerNode };
@@ -41,7 +49,7 @@ const LONG = 12;
 export function FlowGraph(props: FlowGraphProps) {
   const { label, steps, selected, onSelect, onTrigger, onConnect, onDisconnect } = props;
   const nodes = useNodes(props);
-  const edges = useEdges(props);
+  const { edges, choose } = useEdges(props);
   const select = (changes: readonly NodeChange[]) => {
     for (const change of changes) {
       if (change.type !== "select" || !change.selected) continue;
@@ -74,11 +82,10 @@ export function FlowGraph(props: FlowGraphProps) {
         onNodesChange={select}
         onNodeClick={(_, { id }) => id.startsWith("s") && onSelect(Number(id.slice(1)))}
         onConnect={connect}
-        onEdgesDelete={(gone) => {
-          for (const { data, target } of gone) {
-            onDisconnect?.(data?.["source"] as FlowSource, Number(target.slice(1)));
-          }
-        }}
+        onEdgesChange={choose}
+        onEdgesDelete={(gone) =>
+          onDisconnect?.(gone.map(({ data }) => data as unknown as FlowArrow))
+        }
         proOptions={ATTRIBUTION}
         fitView={steps.length <= LONG}
         fitViewOptions={FIT}
@@ -143,7 +150,24 @@ function sortOutputs(
   return outputs.toSorted((left, right) => heightOf(left) - heightOf(right));
 }
 
-function useEdges({ steps, triggers, rowsOf, onDisconnect }: FlowGraphProps): Edge[] {
+/** The arrows, of which one can be chosen, as somebody does who wants to delete it. */
+function useEdges(props: FlowGraphProps) {
+  const [chosen, setChosen] = useState<string>();
+  const choose = (changes: readonly EdgeChange[]) => {
+    for (const change of changes) {
+      if (change.type === "select" && change.selected) setChosen(change.id);
+      else if (change.type === "select" || change.type === "remove") {
+        setChosen((now) => (now === change.id ? undefined : now));
+      }
+    }
+  };
+  return {
+    edges: edgesOf(props).map((edge) => ({ ...edge, selected: edge.id === chosen })),
+    choose,
+  };
+}
+
+function edgesOf({ steps, triggers, rowsOf, onDisconnect }: FlowGraphProps): Edge[] {
   const places = new Map(steps.map(({ id, at }) => [id, at]));
   const markerEnd = { type: MarkerType.ArrowClosed, width: 16, height: 16 };
   const deletable = onDisconnect !== undefined;
@@ -159,7 +183,7 @@ function useEdges({ steps, triggers, rowsOf, onDisconnect }: FlowGraphProps): Ed
           source: `s${from}`,
           sourceHandle: source.output,
           target: `s${at}`,
-          data: { source },
+          data: { source, at },
           ...(said !== "" && { label: said }),
           ariaLabel: `From ${source.step} ${output} to ${id}`,
           ...{ markerEnd, deletable, focusable: deletable, selectable: deletable },

@@ -6,9 +6,10 @@ import type { Draft } from "./use-draft.ts";
 /** What the parts of the editor take. */
 
 export interface SavedWorkflow {
+  /** As it is now. */
   readonly workflow: Workflow;
-  /** That the draft was made from. */
-  readonly version: number;
+  /** As it was when the draft began. */
+  readonly base: Workflow;
   /** Somebody changed it meanwhile. */
   readonly isOutdated: boolean;
 }

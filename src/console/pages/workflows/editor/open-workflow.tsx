@@ -78,11 +78,11 @@ function Saved({ workflow, later, onGone }: SavedProps) {
   const text = workflowText(workflow);
   const draft = useDraft(text, { typed: later });
   // What it was when the draft began: a later version is somebody else's.
-  const [base, setBase] = useState({ version: workflow.version, text });
+  const [base, setBase] = useState({ workflow, text });
   const [issued, setIssued] = useState<IssuedWebhook>();
   const begin = (saved: Workflow, sent?: string) => {
     const next = workflowText(saved);
-    setBase({ version: saved.version, text: next });
+    setBase({ workflow: saved, text: next });
     if (sent === undefined) draft.reset(next);
     else draft.settle(next, sent);
     const { webhook } = saved;
@@ -94,7 +94,7 @@ function Saved({ workflow, later, onGone }: SavedProps) {
   const isOutdated = text !== base.text;
   useEffect(() => {
     if (isOutdated && !draft.isDirty) {
-      setBase({ version: workflow.version, text });
+      setBase({ workflow, text });
       draft.reset(text);
     }
   });
@@ -104,7 +104,7 @@ function Saved({ workflow, later, onGone }: SavedProps) {
     <>
       <WorkflowEditor
         draft={draft}
-        saved={{ workflow, version: base.version, isOutdated: isOutdated && draft.isDirty }}
+        saved={{ workflow, base: base.workflow, isOutdated: isOutdated && draft.isDirty }}
         readOnlyReason={
           mayChange ? undefined : "It is shared with you: its owner or an administrator changes it."
         }

@@ -53,7 +53,8 @@ export function useSave({ draft, saved, create, onSaved }: Saving): Save {
     draft.setFaults(faults);
     setFailure(faults.length > 0 ? undefined : { what, error, beginning: draft.beginnings });
   };
-  const send = async (version: number | undefined) => {
+  /** Sends what differs from a workflow, whose version must be the saved one still. */
+  const send = async (before: Workflow | undefined) => {
     if (draft.fault !== undefined || isSaving) return;
     setSaving(true);
     setFailure(undefined);
@@ -61,9 +62,9 @@ export function useSave({ draft, saved, create, onSaved }: Saving): Save {
       const { text, document } = draft;
       const { value } = document;
       const workflow =
-        saved === undefined || version === undefined
+        before === undefined
           ? await create?.(value as unknown as NewWorkflow)
-          : await change.mutateAsync({ ...changesOf(draft, saved.workflow), if_version: version });
+          : await change.mutateAsync({ ...changesOf(draft, before), if_version: before.version });
       draft.setFaults([]);
       if (workflow !== undefined) onSaved(workflow, text);
       if (workflow !== undefined && saved !== undefined) {
@@ -81,8 +82,9 @@ export function useSave({ draft, saved, create, onSaved }: Saving): Save {
     isChecking: check.isPending,
     failure,
     isConflict: error instanceof ApiError && error.code === "version_conflict",
-    save: () => send(saved?.version),
-    saveOver: () => send(saved?.workflow.version),
+    // What the draft left as it was stays as others have changed it since.
+    save: () => send(saved?.base),
+    saveOver: () => send(saved?.workflow),
     async validate() {
       setFailure(undefined);
       try {

@@ -29,7 +29,10 @@ export function GraphView({ draft, kinds, readOnlyReason, panel, onOpen }: ViewP
       }
       onDisconnect={
         mayChange
-          ? (source, at) => draft.edit((text) => disconnectSteps(text, source, at))
+          ? (arrows) =>
+              draft.edit((text) =>
+                arrows.reduce((now, { source, at }) => disconnectSteps(now, source, at), text),
+              )
           : undefined
       }
     />

@@ -48,6 +48,7 @@ export function StepPanel(props: StepPanelProps) {
   const faults = Object.fromEntries(
     faultsOfStep(draft, at).map(({ field, message }) => [field, message]),
   );
+  const isReadOnly = readOnlyReason !== undefined || draft.fault !== undefined;
   const others = Object.entries(faults).filter(([field]) => NAMES.includes(field));
   return (
     <SidePanel title={step.id || `steps[${at}]`} of={`step ${at}`} onClose={onClose}>
@@ -68,10 +69,7 @@ export function StepPanel(props: StepPanelProps) {
           error={new Error("Its fields are in the JSON alone. Add a step of a kind that there is.")}
         />
       )}
-      <fieldset
-        disabled={readOnlyReason !== undefined || draft.fault !== undefined}
-        className="grid min-w-0 gap-6"
-      >
+      <fieldset disabled={isReadOnly} className="grid min-w-0 gap-6">
         <StepNames {...props} step={step} faults={Object.fromEntries(others)} />
         {kind !== undefined && (
           <SchemaForm
@@ -80,7 +78,7 @@ export function StepPanel(props: StepPanelProps) {
             schema={kind.schema as JsonSchema}
             value={own}
             faults={faults}
-            custom={editorOf}
+            custom={isReadOnly ? shownSql : sqlEditor}
             onChange={(next) => set(next, shared)}
             hasNoJson
           />
@@ -132,15 +130,26 @@ export function StepPanel(props: StepPanelProps) {
 }
 
 /** Statements of SQL are written in an editor of their own. */
-function editorOf({ path, label, value, onChange }: SchemaFieldProps) {
+function sqlEditor({ path, label, value, onChange }: SchemaFieldProps, isReadOnly = false) {
   if (path !== "sql" && path !== "select") return undefined;
   if (value !== undefined && typeof value !== "string") return undefined;
   return (
     <div className="grid gap-1" data-field={path}>
       <span className="font-medium">{label}</span>
-      <CodeEditor label={label} language="sql" value={value ?? ""} onChange={onChange} />
+      <CodeEditor
+        label={label}
+        language="sql"
+        value={value ?? ""}
+        onChange={onChange}
+        isReadOnly={isReadOnly}
+      />
     </div>
   );
+}
+
+/** An editor takes no notice of a fieldset that is disabled. */
+function shownSql(field: SchemaFieldProps) {
+  return sqlEditor(field, true);
 }
 
 function withoutNames(schema: JsonSchema | undefined): JsonSchema {

@@ -23,6 +23,8 @@ const SAMPLES = 10;
 /** Runs one step with sample rows, outside any run: sinks only tell what they would do. */
 export function StepTest({ step, workflow, isDirty, readOnlyReason }: StepTestProps) {
   const [texts, setTexts] = useState<Readonly<Record<string, string>>>({});
+  // What is typed into another input while rows are fetched stays.
+  const setText = (name: string, text: string) => setTexts((now) => ({ ...now, [name]: text }));
   const [failure, setFailure] = useState<unknown>();
   const test = useTestStep(workflow.id, step.id);
   const read = step.inputs.map((source) => ({
@@ -46,7 +48,7 @@ export function StepTest({ step, workflow, isDirty, readOnlyReason }: StepTestPr
     try {
       const rows = await loadSampleRows({ runId: lastRun ?? "", ...source }, SAMPLES);
       const text = formatJson(rows as readonly JsonValue[]);
-      setTexts({ ...texts, [inputName(source)]: text });
+      setText(inputName(source), text);
     } catch (thrown) {
       setFailure(thrown);
     }
@@ -71,7 +73,7 @@ export function StepTest({ step, workflow, isDirty, readOnlyReason }: StepTestPr
             language="json"
             value={texts[name] ?? "[{}]"}
             marks={marks}
-            onChange={(text) => setTexts({ ...texts, [name]: text })}
+            onChange={(text) => setText(name, text)}
           />
         </div>
       ))}
