@@ -107,6 +107,69 @@ describe.skipIf(!hasChromium)("unfinished work in the console", () => {
     expect(page.url()).toMatch(/\/chat$/);
   });
 
+  /** Refuses to keep a new chat. */
+  const refuseChats = (route: Route) =>
+    route.request().method() === "POST"
+      ? route.fulfill({ status: 400, json: { error: { message: "It was refused.", code: "no" } } })
+      : route.fallback();
+
+  it("asks before a chat that was never saved gives way to a new one", async () => {
+    await open("chat");
+    await page.route(/\/api\/chats$/, refuseChats);
+    says("An answer that nobody keeps.");
+    await ask("Never saved");
+    await page.getByText("The chat could not be saved").waitFor();
+    const leaving = page.getByRole("dialog", { name: "Leave without saving?" });
+    await chats().getByRole("button", { name: "Begin a new chat" }).click();
+    await leaving.getByRole("button", { name: "Stay here" }).click();
+    await leaving.waitFor({ state: "detached" });
+    await answers().getByText("An answer that nobody keeps.").waitFor();
+    await page.keyboard.press("Control+Shift+O");
+    await leaving.getByRole("button", { name: "Leave", exact: true }).click();
+    await page.getByText("Ask something.").waitFor();
+    await composer().fill("Another");
+    await chats().getByRole("button", { name: "Begin a new chat" }).click();
+    await expect.poll(() => composer().inputValue(), PATIENT).toBe("");
+  });
+
+  it("tells of a chat that could not be saved after it was left", async () => {
+    await open("chat");
+    says("Nobody waits for it.");
+    let refuse: () => void = () => undefined;
+    const refused = new Promise<void>((resolve) => {
+      refuse = resolve;
+    });
+    await page.route(/\/api\/chats$/, async (route) => {
+      await refused;
+      await refuseChats(route);
+    });
+    const begun = page.waitForRequest((request) => request.method() === "POST");
+    await ask("Left too early");
+    await begun;
+    await page.getByRole("link", { name: "API keys" }).click();
+    await page.getByRole("heading", { level: 1, name: "API keys" }).waitFor();
+    refuse();
+    await page
+      .getByText(/^The chat that you have left could not be saved: /)
+      .first()
+      .waitFor();
+  });
+
+  it("keeps the settings of a chat that is kept, without another question", async () => {
+    const { id } = await keep("Set anew");
+    const read = async () => (await api("GET", `/api/chats/${id}`)).document;
+    await open(`chat/${id}`);
+    await page.getByRole("button", { name: "Change the parameters" }).click();
+    await page.getByLabel("System prompt").fill("Answer in rhyme.");
+    await page.keyboard.press("Escape");
+    await expect.poll(async () => (await read()).system, PATIENT).toBe("Answer in rhyme.");
+    expect(Object.keys((await read()).messages)).toEqual(["m1"]);
+    const saved = page.waitForRequest((request) => request.method() === "PUT");
+    await page.getByRole("combobox", { name: "Effort" }).click();
+    await page.getByRole("option", { name: "Effort: max" }).click();
+    expect((await saved).postDataJSON().document.parameters).toEqual({ effort: "max" });
+  });
+
   it("resolves no conflict while an answer is being written", async () => {
     const { id, revision } = await keep("In two tabs");
     await open(`chat/${id}`);
@@ -290,6 +353,27 @@ describe.skipIf(!hasChromium)("unfinished work in the console", () => {
     expect(await composer().inputValue()).toBe("Before. Typed meanwhile. Said.");
   });
 
+  it("ends an import with its dialog", async () => {
+    const columns = [{ name: "number", type: "integer" }];
+    const { id } = await api("POST", "/api/datasets", { name: "never", columns });
+    await open(`datasets/${id}`);
+    await page.getByRole("button", { name: "Import rows" }).click();
+    const dialog = page.getByRole("dialog");
+    await page.setInputFiles("input[type=file]", {
+      ...{ name: "numbers.csv", mimeType: "text/csv" },
+      buffer: Buffer.from("number\n1\n"),
+    });
+    await dialog.getByText("numbers.csv").waitFor();
+    const rows = new RegExp(`/api/datasets/${id}/rows`);
+    const post = await hold("POST", rows);
+    await dialog.getByRole("button", { name: "Import rows" }).click();
+    await post.begun();
+    const ended = page.waitForEvent("requestfailed", (request) => rows.test(request.url()));
+    await page.keyboard.press("Escape");
+    await ended;
+    await dialog.waitFor({ state: "detached" });
+  });
+
   it("mends the rows of one file after another", async () => {
     const columns = [{ name: "number", type: "integer" }];
     const { id } = await api("POST", "/api/datasets", { name: "numbers", columns });
@@ -314,6 +398,27 @@ describe.skipIf(!hasChromium)("unfinished work in the console", () => {
     expect(await mended.inputValue()).toBe("number 1");
     await send("two.csv", "number\ny\n");
     expect(await mended.inputValue()).toBe("number\ny\n");
+  });
+
+  it("adds a file that was uploaded without uploading it once more", async () => {
+    const { id } = await api("POST", "/v1/vector_stores", { name: "uploads" });
+    await open(`knowledge/${id}`);
+    let tries = 0;
+    await page.route(/\/vector_stores\/[^/]+\/files$/, (route) => {
+      if (route.request().method() !== "POST") return route.fallback();
+      tries += 1;
+      const json = { error: { message: "Not now.", code: "overloaded" } };
+      return tries > 1 ? route.fallback() : route.fulfill({ status: 503, json });
+    });
+    await page.locator('input[type="file"]').setInputFiles({
+      ...{ name: "once.txt", mimeType: "text/plain" },
+      buffer: Buffer.from("One copy is enough."),
+    });
+    await page.getByRole("button", { name: "Retry once.txt" }).click();
+    await page.getByText("1 of 1 added").waitFor();
+    const { data } = await api("GET", "/v1/files");
+    const names = data.map(({ filename }: { filename: string }) => filename);
+    expect(names.filter((name: string) => name === "once.txt")).toHaveLength(1);
   });
 
   it("keeps what is typed into an assistant while it is being saved", async () => {
@@ -367,6 +472,32 @@ describe.skipIf(!hasChromium)("unfinished work in the console", () => {
     await save.click();
     const read = async () => (await api("GET", `/api/pipeline/workflows/${id}`)).description;
     await expect.poll(read, PATIENT).toBe("typed meanwhile");
+  });
+
+  it("keeps what was saved of a workflow when an older answer comes after it", async () => {
+    const steps = [{ id: "rows", kind: "input" }];
+    const { id } = await api("POST", "/api/pipeline/workflows", { name: "before", steps });
+    await open(`workflows/${id}?step=$settings`);
+    const polls: Route[] = [];
+    let isOver = false;
+    const late: { answer: () => Promise<void> } = { answer: () => Promise.resolve() };
+    await page.route(new RegExp(`/api/pipeline/workflows/${id}$`), async (route) => {
+      if (route.request().method() !== "GET" || isOver) return route.fallback();
+      const response = await route.fetch();
+      if (polls.length === 0) late.answer = () => route.fulfill({ response });
+      polls.push(route);
+    });
+    await expect.poll(() => polls.length, PATIENT).toBe(1);
+    await page.getByLabel("Name", { exact: true }).fill("after");
+    await page.getByRole("button", { name: "Save workflow" }).click();
+    await page.getByText("Workflow after is saved as version").waitFor();
+    // The page has ended this call: no answer reaches it.
+    await late.answer().catch(() => undefined);
+    // The next one is asked when the older answer has come, or not at all.
+    await expect.poll(() => polls.length, PATIENT).toBe(2);
+    expect(await page.getByLabel("Name", { exact: true }).inputValue()).toBe("after");
+    isOver = true;
+    await polls[1]?.continue();
   });
 
   it("keeps what is typed into a workflow while it is being created", async () => {

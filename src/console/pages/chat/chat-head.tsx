@@ -19,12 +19,15 @@ interface ChatHeadProps {
   /** Its outline. */
   readonly document: ChatDocument;
   readonly title: string;
+  /** Called when a setting is another one, or may be. */
+  readonly onSet: () => void;
   readonly before: ReactNode;
   readonly children: ReactNode;
 }
 
 /** Which model answers, and how; the chat as code and as a file. On small screens it is one line. */
-export function ChatHead({ chat, document, title, before, children }: ChatHeadProps) {
+export function ChatHead(props: ChatHeadProps) {
+  const { chat, document, title, onSet, before, children } = props;
   const [isOpen, setOpen] = useState(false);
   const isSmall = useMedia(SMALL);
   return (
@@ -35,10 +38,13 @@ export function ChatHead({ chat, document, title, before, children }: ChatHeadPr
       </h1>
       <ModelPicker
         value={document.model}
-        onChange={(model) => chat.change((now) => ({ ...now, model }))}
+        onChange={(model) => {
+          chat.change((now) => ({ ...now, model }));
+          onSet();
+        }}
         className="max-w-3xs min-w-0 max-sm:grow max-sm:basis-20"
       />
-      {!isSmall && <EffortSelect chat={chat} document={document} />}
+      {!isSmall && <EffortSelect chat={chat} document={document} onSet={onSet} />}
       <IconButton
         icon={SlidersHorizontal}
         label="Change the parameters"
@@ -48,7 +54,14 @@ export function ChatHead({ chat, document, title, before, children }: ChatHeadPr
       <span className="ml-auto flex">
         <ChatActions chat={chat} title={title} isSmall={isSmall} />
       </span>
-      <Dialog isOpen={isOpen} onClose={() => setOpen(false)} title="Parameters">
+      <Dialog
+        isOpen={isOpen}
+        onClose={() => {
+          setOpen(false);
+          onSet();
+        }}
+        title="Parameters"
+      >
         <ChatSettings chat={chat} document={document} hasEffort={isSmall} />
       </Dialog>
     </div>

@@ -55,9 +55,22 @@ export function ChatSettings({
 }
 
 /** How long the model thinks. */
-export function EffortSelect({ chat, document }: ChatSettingsProps) {
+export function EffortSelect({
+  chat,
+  document,
+  onSet,
+}: ChatSettingsProps & { readonly onSet: () => void }) {
+  const { value, onChange } = effortOf(chat, document);
   return (
-    <Select label="Effort" {...effortOf(chat, document)} choices={choicesOf("Effort: ")} />
+    <Select
+      label="Effort"
+      value={value}
+      onChange={(effort) => {
+        onChange(effort);
+        onSet();
+      }}
+      choices={choicesOf("Effort: ")}
+    />
   );
 }
 

@@ -17,6 +17,8 @@ import { useChat } from "./use-chat.ts";
 
 const UNSAVED: ReadonlySet<Keeping["state"]> = new Set(["failed", "conflict", "gone"]);
 
+export const UNSAVED_WHAT = "The messages of this chat that could not be saved";
+
 interface ConversationProps {
   readonly opened:
     | {
@@ -30,6 +32,8 @@ interface ConversationProps {
   readonly list: ChatList | undefined;
   readonly onKept: (id: string) => void;
   readonly onNew: () => void;
+  /** Told whether leaving it loses something. */
+  readonly onUnsaved: (isUnsaved: boolean) => void;
   /** The button that opens the history on small screens. */
   readonly aside: ReactNode;
 }
@@ -41,6 +45,7 @@ export function Conversation({
   list,
   onKept,
   onNew,
+  onUnsaved,
   aside,
 }: ConversationProps) {
   const [isTemporary, setTemporary] = useState(false);
@@ -58,7 +63,13 @@ export function Conversation({
   const last = branch.filter(({ role }) => role === "user").at(-1);
   const composer = useRef<HTMLDivElement>(null);
 
+  const isUnsaved = UNSAVED.has(keeping.state);
+
   useEffect(() => composer.current?.querySelector("textarea")?.focus(), []);
+  useEffect(() => {
+    onUnsaved(isUnsaved);
+    return () => onUnsaved(false);
+  }, [onUnsaved, isUnsaved]);
   useKeys([
     { keys: "mod+shift+o", label: "Begin a new chat", run: onNew },
     {
@@ -77,7 +88,13 @@ export function Conversation({
 
   return (
     <>
-      <ChatHead chat={chat} document={document} title={title ?? ""} before={aside}>
+      <ChatHead
+        chat={chat}
+        document={document}
+        title={title ?? ""}
+        onSet={use.saveSettings}
+        before={aside}
+      >
         {isNew && <TemporarySwitch isOn={isTemporary} onChange={setTemporary} />}
       </ChatHead>
       <div ref={place} className="min-h-0 flex-1 overflow-y-auto px-4">
@@ -100,10 +117,7 @@ export function Conversation({
           id={keptId}
           chat={chat}
         />
-        <UnsavedGuard
-          isUnsaved={UNSAVED.has(keeping.state)}
-          what="The messages of this chat that could not be saved"
-        />
+        <UnsavedGuard isUnsaved={isUnsaved} what={UNSAVED_WHAT} />
         {!isAtEnd && (
           <button type="button" className="mb-2 w-full text-sm text-accent" onClick={goToEnd}>
             Go to the end

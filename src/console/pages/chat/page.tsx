@@ -1,21 +1,23 @@
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { History as HistoryIcon } from "lucide-react";
-import { useState } from "react";
+import { useCallback, useRef, useState } from "react";
 import { useChats, useKeptChat } from "../../api/queries/chats.ts";
 import { useModels } from "../../api/queries/models.ts";
 import type { ChatDocument } from "../../chat/chat-document.ts";
 import type { UrlState } from "../../lib/url-state.ts";
 import { IconButton } from "../../ui/buttons/icon-button.tsx";
+import { LeaveDialog } from "../../ui/forms/unsaved-guard.tsx";
 import { useUrlState } from "../../ui/navigation/use-url-state.ts";
 import { Dialog } from "../../ui/overlays/dialog.tsx";
 import { ErrorCard } from "../../ui/status/error-card.tsx";
 import { Skeleton } from "../../ui/status/skeleton.tsx";
 import { useMedia } from "../../ui/use-media.ts";
-import { Conversation } from "./conversation.tsx";
+import { Conversation, UNSAVED_WHAT } from "./conversation.tsx";
 import { History } from "./history.tsx";
 import { useChatPlace } from "./use-chat-place.ts";
 
 const NARROW = "(max-width: 899.98px)";
+const NEW_PLACE = { to: "/chat", search: (now: UrlState) => now };
 /** What another page may ask of a new chat. */
 const NEW_CHAT = { model: "" };
 
@@ -27,10 +29,17 @@ export function Page() {
   const isNarrow = useMedia(NARROW);
   const [isHistoryOpen, setHistoryOpen] = useState(false);
   const { place, begin, nameIt } = useChatPlace(openId);
+  const isUnsaved = useRef(false);
+  const noteUnsaved = useCallback((is: boolean) => {
+    isUnsaved.current = is;
+  }, []);
+  const [isAsking, setAsking] = useState(false);
   const startNew = () => {
-    if (openId === undefined) begin();
     setHistoryOpen(false);
-    void navigate({ to: "/chat", search: (now: UrlState) => now });
+    // With an address of its own, a chat is left by navigation, which asks by itself.
+    if (openId !== undefined) return void navigate(NEW_PLACE);
+    if (isUnsaved.current) return setAsking(true);
+    begin();
   };
   const onKept = (id: string) => {
     nameIt(id);
@@ -48,6 +57,10 @@ export function Page() {
       onClick={() => setHistoryOpen(true)}
     />
   );
+  const shared: PlaceProps = {
+    ...{ onKept, onNew: startNew, onUnsaved: noteUnsaved },
+    aside: historyButton,
+  };
   return (
     <div className="-m-4 flex h-[calc(100dvh-3rem)] min-h-[26rem] md:-m-6 md:h-dvh">
       {!isNarrow && <div className="w-3xs shrink-0 border-e border-line bg-surface">{history}</div>}
@@ -58,17 +71,20 @@ export function Page() {
       )}
       <div className="flex min-h-0 min-w-0 flex-1 flex-col">
         {place.opened === undefined ? (
-          <New key={place.number} onKept={onKept} onNew={startNew} aside={historyButton} />
+          <New key={place.number} {...shared} />
         ) : (
-          <Kept
-            key={place.number}
-            id={place.opened}
-            onKept={onKept}
-            onNew={startNew}
-            aside={historyButton}
-          />
+          <Kept key={place.number} id={place.opened} {...shared} />
         )}
       </div>
+      <LeaveDialog
+        isOpen={isAsking}
+        what={UNSAVED_WHAT}
+        onStay={() => setAsking(false)}
+        onLeave={() => {
+          setAsking(false);
+          begin();
+        }}
+      />
     </div>
   );
 }
@@ -77,6 +93,7 @@ interface PlaceProps {
   /** Called when the chat is kept for the first time, or anew after it was deleted. */
   readonly onKept: (id: string) => void;
   readonly onNew: () => void;
+  readonly onUnsaved: (isUnsaved: boolean) => void;
   readonly aside: React.ReactNode;
 }
 

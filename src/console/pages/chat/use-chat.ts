@@ -1,19 +1,12 @@
-import { useEffect, useMemo, useSyncExternalStore } from "react";
-import { type ChatDocument, emptyDocument } from "../../chat/chat-document.ts";
+import { useCallback, useEffect, useMemo, useSyncExternalStore } from "react";
+import { emptyDocument } from "../../chat/chat-document.ts";
 import { LiveChat } from "../../chat/live-chat.ts";
 import { now } from "../../lib/clock.ts";
 import { askModel } from "../../parts/conversation/ask-model.ts";
 import { pacedFrames } from "../../parts/conversation/paced-frames.ts";
 import { type KeepingOptions, useAnotherTry, useKeeping } from "./use-keeping.ts";
 
-interface Opened {
-  readonly id: string;
-  readonly revision: number;
-  readonly document: ChatDocument;
-}
-
 interface ChatOptions extends KeepingOptions {
-  readonly opened: Opened | undefined;
   readonly model: string;
 }
 
@@ -25,7 +18,7 @@ export type ChatUse = ReturnType<typeof useChat>;
  */
 export function useChat({ model, ...options }: ChatOptions) {
   const { opened } = options;
-  const { keeping, keptId, save, keepThis, keepNow } = useKeeping(options);
+  const { keeping, keptId, save, ...keep } = useKeeping(options);
   // One live chat for as long as the page shows this chat: its answer goes on while lists and settings are fetched anew.
   // biome-ignore lint/correctness/useExhaustiveDependencies: made once; the page has a key for each chat
   const chat = useMemo(
@@ -38,13 +31,24 @@ export function useChat({ model, ...options }: ChatOptions) {
       }),
     [],
   );
+  /** Saves the settings of a chat that is kept; while an answer is being written, its end saves them. */
+  const saveSettings = useCallback(() => {
+    const { document, answering } = chat.state();
+    if (answering === null) keep.saveSettings(document);
+  }, [chat, keep.saveSettings]);
   // Leaving the chat frees the engine; what there is of the answer is saved as stopped.
-  useEffect(() => () => chat.stop(), [chat]);
+  useEffect(
+    () => () => {
+      chat.stop();
+      saveSettings();
+    },
+    [chat, saveSettings],
+  );
   const outline = useSyncExternalStore(chat.subscribe, chat.outline);
   useAnotherTry(keeping, () => save(chat.state().document));
   return {
-    ...{ chat, ...outline, keptId, keeping, save },
-    keepThis: (revision: number) => keepThis(chat.state().document, revision),
-    keep: () => keepNow(chat.state().document),
+    ...{ chat, ...outline, keptId, keeping, save, saveSettings },
+    keepThis: (revision: number) => keep.keepThis(chat.state().document, revision),
+    keep: () => keep.keepNow(chat.state().document),
   };
 }

@@ -1,13 +1,20 @@
 import { type QueryCache, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
-import { onSignedIn } from "../../api/errors.ts";
+import { onSignedIn, reasonOf } from "../../api/errors.ts";
 import { type ChatList, type StoredDocument, useKeepChat } from "../../api/queries/chats.ts";
 import type { ChatDocument } from "../../chat/chat-document.ts";
+import { showToast } from "../../ui/overlays/toast.tsx";
 import { type Keeping, keepingAfter } from "./keeping.ts";
+
+export interface OpenedChat {
+  readonly id: string;
+  readonly revision: number;
+  readonly document: ChatDocument;
+}
 
 export interface KeepingOptions {
   /** The chat as the server has it; undefined for a new one. */
-  readonly opened: { readonly id: string; readonly revision: number } | undefined;
+  readonly opened: OpenedChat | undefined;
   readonly isTemporary: boolean;
   readonly list: ChatList | undefined;
   /** Called once a new chat has its id, unless it was left. */
@@ -22,26 +29,35 @@ export function useKeeping({ opened, isTemporary, list, onKept }: KeepingOptions
   const kept = useRef(opened && { id: opened.id, revision: opened.revision });
   const [keptId, setKeptId] = useState(opened?.id);
   const saving = useRef(Promise.resolve());
+  /** The document that was opened, or sent last. */
+  const latest = useRef(opened?.document);
   const isGone = useRef(false);
   const isLeft = useIsLeft();
   const keep = useKeepChat();
   const wish = useRef({ isTemporary, list, onKept, keep: keep.mutateAsync });
   wish.current = { isTemporary, list, onKept, keep: keep.mutateAsync };
 
-  const send = useCallback(async (document: ChatDocument) => {
-    const { list, keep } = wish.current;
-    const replaces = (list?.next_replaced ?? []).map(({ id }) => id);
-    // The server keeps more kinds of parts than this release knows.
-    const body = document as unknown as StoredDocument;
-    try {
-      return await keep({ document: body, kept: kept.current, replaces });
-    } catch (thrown) {
-      const failed = keepingAfter(thrown);
-      isGone.current = failed.state === "gone";
-      setKeeping(failed);
-      return undefined;
-    }
-  }, []);
+  const send = useCallback(
+    async (document: ChatDocument) => {
+      const { list, keep } = wish.current;
+      const replaces = (list?.next_replaced ?? []).map(({ id }) => id);
+      // The server keeps more kinds of parts than this release knows.
+      const body = document as unknown as StoredDocument;
+      try {
+        return await keep({ document: body, kept: kept.current, replaces });
+      } catch (thrown) {
+        const failed = keepingAfter(thrown);
+        isGone.current = failed.state === "gone";
+        setKeeping(failed);
+        // Nobody sees its notice any more. Whoever has deleted it does not miss it.
+        if (isLeft.current && !isGone.current) {
+          showToast(`The chat that you have left could not be saved: ${reasonOf(thrown)}`);
+        }
+        return undefined;
+      }
+    },
+    [isLeft],
+  );
   const saveNow = useCallback(
     async (document: ChatDocument) => {
       // Somebody has deleted it: nobody but a person brings it back.
@@ -65,9 +81,17 @@ export function useKeeping({ opened, isTemporary, list, onKept }: KeepingOptions
   );
   const save = useCallback(
     (document: ChatDocument) => {
+      latest.current = document;
       saving.current = saving.current.then(() => saveNow(document));
     },
     [saveNow],
+  );
+  /** Saves a chat that is kept where its settings are others now. */
+  const saveSettings = useCallback(
+    (document: ChatDocument) => {
+      if (kept.current !== undefined && !hasSameSettings(document, latest.current)) save(document);
+    },
+    [save],
   );
   /** Saves over what another tab has saved, by the revision it has now. */
   const keepThis = (document: ChatDocument, revision: number) => {
@@ -81,7 +105,12 @@ export function useKeeping({ opened, isTemporary, list, onKept }: KeepingOptions
     isGone.current = false;
     save(document);
   };
-  return { keeping, keptId, save, keepThis, keepNow };
+  return { keeping, keptId, save, saveSettings, keepThis, keepNow };
+}
+
+function hasSameSettings(document: ChatDocument, before: ChatDocument | undefined): boolean {
+  const { model, system, parameters } = document;
+  return model === before?.model && system === before.system && parameters === before.parameters;
 }
 
 /** Whether a chat that is not kept yet stays so. */

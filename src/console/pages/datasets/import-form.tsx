@@ -1,4 +1,4 @@
-import { type ReactNode, useRef, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { ApiError } from "../../api/errors.ts";
 import { formatBytes } from "../../lib/count.ts";
 import { formatOfFile, MEDIA_TYPES, type TableFormat } from "../../lib/tables/table-file.ts";
@@ -55,6 +55,8 @@ export function ImportForm(props: ImportFormProps) {
   const [sent, setSent] = useState<number>();
   const sending = useRef<AbortController>(undefined);
   const choices = useRef(0);
+  // However it is closed, what nobody is told of any more does not go on.
+  useEffect(() => () => sending.current?.abort(new Error("The import was cancelled.")), []);
   const choose = (file: File | undefined) => {
     if (file === undefined) return;
     const format = formatOfFile(file.name);
@@ -86,10 +88,7 @@ export function ImportForm(props: ImportFormProps) {
     <Form
       action={action}
       look={isDanger === true ? "danger" : "primary"}
-      onCancel={() => {
-        sending.current?.abort(new Error("The import was cancelled."));
-        onCancel();
-      }}
+      onCancel={onCancel}
       disabledReason={chosen === undefined ? "Choose a file first." : disabledReason}
       onSubmit={send}
     >

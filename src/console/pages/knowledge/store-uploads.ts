@@ -8,10 +8,13 @@ const queues = new Map<string, UploadQueue>();
 export function uploadsInto(storeId: string): UploadQueue {
   const known = queues.get(storeId);
   if (known !== undefined) return known;
+  // What is uploaded and could not be added is not uploaded once more when it is tried again.
+  const uploaded = new WeakMap<File, string>();
   const queue = new UploadQueue(async ({ file, chunking }, { onAdding, ...sending }) => {
-    const uploaded = await uploadFile(file, sending);
+    const id = uploaded.get(file) ?? (await uploadFile(file, sending)).id;
+    uploaded.set(file, id);
     onAdding();
-    await addStoreFile(storeId, uploaded.id, chunking);
+    await addStoreFile(storeId, id, chunking);
   });
   queues.set(storeId, queue);
   window.addEventListener("beforeunload", (event) => {

@@ -17,15 +17,29 @@ export function UnsavedGuard({ isUnsaved, what }: UnsavedGuardProps) {
     withResolver: true,
   });
   return (
-    <Dialog
+    <LeaveDialog
       isOpen={blocker.status === "blocked"}
-      onClose={() => blocker.reset?.()}
-      title="Leave without saving?"
-    >
+      what={what}
+      onStay={() => blocker.reset?.()}
+      onLeave={() => blocker.proceed?.()}
+    />
+  );
+}
+
+interface LeaveDialogProps extends Pick<UnsavedGuardProps, "what"> {
+  readonly isOpen: boolean;
+  readonly onStay: () => void;
+  readonly onLeave: () => void;
+}
+
+/** The question itself, for what is left without another address. */
+export function LeaveDialog({ isOpen, what, onStay, onLeave }: LeaveDialogProps) {
+  return (
+    <Dialog isOpen={isOpen} onClose={onStay} title="Leave without saving?">
       <p>{what} are lost.</p>
       <div className="flex flex-wrap justify-end gap-2">
-        <Button onClick={() => blocker.reset?.()}>Stay here</Button>
-        <Button look="danger" onClick={() => blocker.proceed?.()}>
+        <Button onClick={onStay}>Stay here</Button>
+        <Button look="danger" onClick={onLeave}>
           Leave
         </Button>
       </div>
