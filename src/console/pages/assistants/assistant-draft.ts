@@ -13,7 +13,7 @@ export interface AssistantDraft {
   readonly format: "auto" | "text" | "json_object" | "json_schema";
   /** JSON, of `json_schema`. */
   readonly schema: string;
-  /** One pair a line: `name: value`. */
+  /** One pair a line: `name: value`. What would be read otherwise is written as JSON has it: `"a:b": "two\nlines"`. */
   readonly metadata: string;
   readonly stores: readonly string[];
   readonly grounding: "" | "off" | "prefer" | "strict";
@@ -26,6 +26,8 @@ export interface AssistantDraft {
   readonly fileConnections: readonly string[];
   readonly visibility: Assistant["ext"]["visibility"];
 }
+
+const PAIR = /^(\s*"(?:[^"\\]|\\.)*"\s*|[^:]*):(.*)$/;
 
 /** What the parts of the form are given. */
 export interface PartProps {
@@ -55,7 +57,7 @@ export function toDraft(assistant: Assistant): AssistantDraft {
     format: format === "auto" ? "auto" : format.type,
     schema: schema === undefined ? "" : JSON.stringify(schema, null, 2),
     metadata: Object.entries(assistant.metadata)
-      .map(([name, value]) => `${name}: ${value}`)
+      .map(([name, value]) => `${written(name, /:/)}: ${written(value, /[\r\n]/)}`)
       .join("\n"),
     stores: resources.file_search?.vector_store_ids ?? [],
     grounding: ext.grounding ?? "",
@@ -75,7 +77,7 @@ export function draftFault(draft: AssistantDraft): string | undefined {
   if (draft.format === "json_schema" && parseObject(draft.schema) === undefined) {
     return "The schema of the answer is no JSON object.";
   }
-  const line = lines(draft.metadata).find((text) => !text.includes(":"));
+  const line = lines(draft.metadata).find((text) => !PAIR.test(text));
   return line === undefined ? undefined : `The metadata has a line without a colon: ${line}`;
 }
 
@@ -112,8 +114,8 @@ function toFields(draft: AssistantDraft) {
     response_format: toFormat(draft),
     metadata: Object.fromEntries(
       lines(draft.metadata).map((line) => {
-        const [name = "", ...rest] = line.split(":");
-        return [name.trim(), rest.join(":").trim()];
+        const [, name = "", value = ""] = PAIR.exec(line) ?? [];
+        return [meant(name), meant(value)];
       }),
     ),
     tool_resources: { file_search: { vector_store_ids: [...draft.stores] } },
@@ -140,6 +142,22 @@ function toFormat({ format, schema }: AssistantDraft): Assistant["response_forma
 
 function lines(text: string): readonly string[] {
   return text.split("\n").filter((line) => line.trim() !== "");
+}
+
+function written(text: string, odd: RegExp): string {
+  const isPlain = !odd.test(text) && text === text.trim() && meant(text) === text;
+  return isPlain ? text : JSON.stringify(text);
+}
+
+/** The text that a name or value of the metadata stands for. */
+function meant(text: string): string {
+  const plain = text.trim();
+  try {
+    const value: unknown = JSON.parse(plain);
+    return typeof value === "string" ? value : plain;
+  } catch {
+    return plain;
+  }
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {
