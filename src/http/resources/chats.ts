@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { z } from "zod";
 import { titleOf } from "../../chats/chat-title.ts";
-import { findTreeFault, wordsOfTitle } from "../../chats/chat-tree.ts";
+import { findTreeFault, MESSAGES_MAX, wordsOfTitle } from "../../chats/chat-tree.ts";
 import {
   type Chat,
   type ChatContent,
@@ -17,6 +17,7 @@ import { invalidValue, parseRequest } from "../../codecs/shared/check-request.ts
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import type { OpenCall } from "../../gateway/open-calls.ts";
+import { isJsonObject } from "../../lib/json/json.ts";
 import { rawMember } from "../../lib/json/raw-json.ts";
 import { valueAt } from "../../lib/json/value-faults.ts";
 import { jsonResponse } from "../answers/json-response.ts";
@@ -207,6 +208,7 @@ async function readContent<
     signal: open.signal,
     hold: (bytes) => open.holdBody(bytes),
   });
+  refuseManyMessages(body);
   const parsed = parseRequest(schema, body);
   await nextTurn();
   const { document } = body as z.infer<typeof newChat>;
@@ -220,6 +222,14 @@ async function readContent<
   if (stored.length > DOCUMENT_MAX_BYTES) throw tooLarge();
   await nextTurn();
   return { body: parsed, content: { document: stored, title: titleOf(wordsOfTitle(document)) } };
+}
+
+/** Before the schema, which would list the faults of all of them. */
+function refuseManyMessages(body: unknown): void {
+  const { document } = isJsonObject(body) ? body : {};
+  const { messages } = isJsonObject(document) ? document : {};
+  if (!isJsonObject(messages) || Object.keys(messages).length <= MESSAGES_MAX) return;
+  throw invalidValue(["document", "messages"], `at most ${MESSAGES_MAX} messages`, messages);
 }
 
 function tooLarge(): ServiceError {

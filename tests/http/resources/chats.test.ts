@@ -332,6 +332,11 @@ describe("a chat", () => {
     expect((await as(ada, "POST", "/api/chats", { document: chain(10_000) })).status).toBe(201);
     const over = await as(ada, "POST", "/api/chats", { document: chain(10_001) });
     expect(refusal(over)).toEqual([400, "invalid_value", "document.messages"]);
+    // Each would be a fault of its own, in hundreds of megabytes.
+    const members = Array.from({ length: 100_000 }, (_, at) => [`k${at}`, 0]);
+    const wrong = { ...document("", {}), messages: Object.fromEntries(members) };
+    const refused = await as(ada, "POST", "/api/chats", { document: wrong });
+    expect(refusal(refused)).toEqual([400, "invalid_value", "document.messages"]);
   });
 });
 
