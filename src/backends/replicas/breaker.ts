@@ -10,6 +10,8 @@ type BreakerState = "closed" | "open" | "half-open";
 export class Breaker {
   #state: BreakerState = "closed";
   #failures = 0;
+  /** How many of them were of health checks. */
+  #failedChecks = 0;
   #probeAt = 0;
 
   /** True when the replica may get calls. */
@@ -22,7 +24,20 @@ export class Breaker {
     const wasClosed = this.isClosed;
     this.#state = "closed";
     this.#failures = 0;
+    this.#failedChecks = 0;
     return !wasClosed;
+  }
+
+  /** Records a successful health check. While calls fail, it makes up for failed checks alone. */
+  passedCheck(): void {
+    this.#failures -= this.#failedChecks;
+    this.#failedChecks = 0;
+  }
+
+  /** Records a failed health check, as `failed` does a call. */
+  failedCheck(now: number, isDown: boolean): boolean {
+    this.#failedChecks += 1;
+    return this.failed(now, isDown);
   }
 
   /**

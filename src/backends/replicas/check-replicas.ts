@@ -77,11 +77,12 @@ async function checkReplica(
     } else response.cancel();
     // While it gets calls, only they count: a successful call shows more than a health check.
     const isKnown = replica.breaker.isClosed && replica.changedAt !== undefined;
-    if (!isKnown) state.succeeded(replica);
+    if (isKnown) replica.breaker.passedCheck();
+    else state.succeeded(replica);
     return true;
   } catch (thrown) {
     if (!stopping.aborted) {
-      state.failed(replica, thrown instanceof EngineFailure || isUnconnected(thrown));
+      state.failedCheck(replica, thrown instanceof EngineFailure || isUnconnected(thrown));
     }
     return false;
   }

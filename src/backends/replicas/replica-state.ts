@@ -27,9 +27,13 @@ export class ReplicaState {
   /** `isDown`: nothing is listening. */
   failed(replica: Replica, isDown: boolean): void {
     const now = this.#options.now();
-    if (!replica.breaker.failed(now, isDown)) return;
-    replica.changedAt = now;
-    this.#tell("warn", replica, "is down; its calls go to the others");
+    if (replica.breaker.failed(now, isDown)) this.#opened(replica, now);
+  }
+
+  /** A health check failed. `isDown`: the engine itself says so, or nothing is listening. */
+  failedCheck(replica: Replica, isDown: boolean): void {
+    const now = this.#options.now();
+    if (replica.breaker.failedCheck(now, isDown)) this.#opened(replica, now);
   }
 
   /** A call's connection broke or was aborted. A client that left says nothing about the replica. */
@@ -37,6 +41,11 @@ export class ReplicaState {
     const isOurs =
       signal.reason instanceof ServiceError && signal.reason.code === "upstream_timeout";
     if (!signal.aborted || isOurs) this.failed(replica, isDown);
+  }
+
+  #opened(replica: Replica, now: number): void {
+    replica.changedAt = now;
+    this.#tell("warn", replica, "is down; its calls go to the others");
   }
 
   #tell(level: "info" | "warn", { position, host }: Replica, what: string): void {

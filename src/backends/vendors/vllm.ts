@@ -67,13 +67,18 @@ export function createVllm(upstream: Upstream): Backend {
     readRefusalBody: readLlamaCppRefusal,
   };
   const chat = createChat(engine);
+  /** vLLM writes the time of the request into each card, so that a model seems to be another one each time. */
+  let createdById: ReadonlyMap<string, number> = new Map();
   return {
     name: NAME,
     chat: chat.run,
     async listModels(signal) {
       const reply = await askUpstream(upstream, { path: "/v1/models", signal });
       const { data } = parseReply(modelCards, reply);
-      const models = data.filter(({ id }) => isChatModelName(id)).map(toModel);
+      createdById = new Map(data.map(({ id, created }) => [id, createdById.get(id) ?? created]));
+      const models = data
+        .filter(({ id }) => isChatModelName(id))
+        .map((card) => toModel({ ...card, created: createdById.get(card.id) ?? card.created }));
       chat.noteModels(models);
       return models;
     },

@@ -162,7 +162,7 @@ async function copyDataset(
     for (const from of loadsOf(segmentsOf(table, parts, version), after))
       await stage(round, name, { ...from, columns, where: `${from.where} and ${there}` });
   };
-  const isOld = known === null || round.asOf - known.asOf > DATASET_AGE_MS;
+  const isOld = known === null || Math.abs(round.asOf - known.asOf) > DATASET_AGE_MS;
   if (before === null || before.table !== table || isOld) {
     await add(0);
     const remove = { kind: "all" } as const;

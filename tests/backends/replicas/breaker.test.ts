@@ -13,6 +13,19 @@ it("opens at the third failure in a row, and a success begins the count anew", (
   expect(breaker.isClosed).toBe(false);
 });
 
+it("opens at the third failed check in a row, and a good one makes up for no failed call", () => {
+  const breaker = new Breaker();
+  for (let day = 0; day < 5; day += 1) {
+    expect([breaker.failedCheck(0, false), breaker.failedCheck(0, false)]).toEqual([false, false]);
+    breaker.passedCheck();
+  }
+  expect([breaker.failed(0, false), breaker.failedCheck(0, false)]).toEqual([false, false]);
+  breaker.passedCheck();
+  expect(breaker.failed(0, false)).toBe(false);
+  breaker.passedCheck();
+  expect(breaker.failed(0, false)).toBe(true);
+});
+
 it("opens at once when nobody is there, and tells so once", () => {
   const breaker = new Breaker();
   expect(breaker.failed(0, true)).toBe(true);

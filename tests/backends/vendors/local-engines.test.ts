@@ -156,6 +156,20 @@ describe("The GPU-server engine", () => {
     expect(await createVllm(nowhere).isReachable(never())).toBe(false);
   });
 
+  it("has the same models at each reading, though their cards have the time of the request", async () => {
+    for (const created of [1_763_600_000, 1_763_600_015]) {
+      const card = { id: "m", object: "model", created, owned_by: "vllm" };
+      simulator.script({
+        match: { path: "/v1/models" },
+        respond: { status: 200, body: { object: "list", data: [card] } },
+      });
+    }
+    const backend = vllm();
+    const first = await backend.listModels(never());
+    expect(first).toMatchObject([{ id: "m", created: 1_763_600_000 }]);
+    expect(await backend.listModels(never())).toEqual(first);
+  });
+
   it("counts tokens of messages and tools by the engine's tokenizer", async () => {
     const tools = [{ name: "look", description: "looks" }];
     const count = await vllm().countTokens?.(chatRequest({ tools }), MODEL, { signal: never() });

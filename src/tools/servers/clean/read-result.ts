@@ -6,6 +6,8 @@ import { ToolServerFailure } from "../client/tool-server-failure.ts";
 import { describePart } from "./describe-part.ts";
 import { cleanStart, readParts } from "./read-parts.ts";
 
+/** No model or person reads more, and each costs time before any is cut. */
+const MAX_PARTS = 1_000;
 const NO_INPUT =
   "The tool asks a user for further input, which the gateway does not pass on. Give all it needs in its arguments.";
 
@@ -23,7 +25,7 @@ export function readResult(result: JsonObject, maxBytes: number, message: string
   if (!isComplete || !hasContent) {
     throw new ToolServerFailure("protocol", "The tool server's result has no content.");
   }
-  const parts: readonly JsonValue[] = Array.isArray(content) ? content : [];
+  const parts = cutParts(Array.isArray(content) ? content : []);
   const isOneText = parts.length === 1 && isText(parts[0]) && structuredContent === undefined;
   const texts = parts.map(describePart);
   const hasText = parts.some(isText);
@@ -38,6 +40,12 @@ export function readResult(result: JsonObject, maxBytes: number, message: string
     ...(isError === true && { isError }),
     ...(!isOneText && { content: contentOf(parts, structured, maxBytes) }),
   };
+}
+
+function cutParts(parts: readonly JsonValue[]): readonly JsonValue[] {
+  if (parts.length <= MAX_PARTS) return parts;
+  const note = `[The result was cut: it has ${parts.length} parts.]`;
+  return [...parts.slice(0, MAX_PARTS), { type: "text", text: note }];
 }
 
 function isText(part: JsonValue | undefined): boolean {

@@ -80,6 +80,14 @@ it("No more of a result is cleaned than can be of use, and its note names the si
   expect(readResult({ content: [text("a".repeat(4_000))] }, 1_000).text).toHaveLength(4_000);
 });
 
+it("A result of very many parts is cut before each is looked at, and says how many it has", () => {
+  const many = readWhole({ content: Array.from({ length: 2_000_000 }, () => 0) });
+  const parts = many.content?.parts ?? [];
+  expect(parts).toHaveLength(1_001);
+  expect(parts.at(-1)).toEqual(text("[The result was cut: it has 2000000 parts.]"));
+  expect(many.text.endsWith("it has 2000000 parts.]")).toBe(true);
+});
+
 it("A result keeps its parts for clients of the protocol: media as they are, texts cleaned", () => {
   const media: JsonObject[] = [
     { type: "image", mimeType: "image/png", data },
