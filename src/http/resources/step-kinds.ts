@@ -12,7 +12,7 @@ import { readCheckedBody } from "../bodies/read-checked-body.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { idOf } from "../request/id-of.ts";
 import { createRouter, type Router } from "../request/routes/router.ts";
-import { anyObject, TAG } from "../workflow-fields.ts";
+import { anyObject, definitionRefusal, TAG } from "../workflow-fields.ts";
 
 const MAX_ROWS = 100;
 const MAX_INPUTS = 100;
@@ -104,9 +104,9 @@ const LIST = resourceRoute({
   summary: "List the kinds of steps and triggers",
   answer: { description: "All kinds with the schemas of their fields.", schema: kindList },
 });
-const TEST = resourceRoute({
+const testRoute = resourceRoute({
   ...SHARED,
-  // It calls models with the workflow's key, and its answer shows the rows that a step reads.
+  // Its answer shows the rows that a step reads.
   tokens: "workflows:write",
   path: "/api/pipeline/workflows/{id}/steps/{step}/test",
   method: "post",
@@ -118,6 +118,8 @@ const TEST = resourceRoute({
   answer: { description: "What became of the rows.", schema: testResult },
   errors: { 404: "There is no such workflow or step for the caller." },
 });
+/** A workflow is tested that can run as it is saved. */
+const TEST = { ...testRoute, responses: { ...testRoute.responses, 400: definitionRefusal } };
 
 /** `/api/pipeline/step-kinds`, and the test of a step. */
 export function stepKindsRoutes(deps: Deps): Router {

@@ -1,31 +1,24 @@
-import { and, eq } from "drizzle-orm";
 import type { SessionCaller } from "../../core/callers/caller.ts";
-import type { Database } from "../../db/database.ts";
-import { apiKeys } from "../../db/tables/api-keys.ts";
 import { isJsonObject, type JsonValue } from "../../lib/json/json.ts";
 import type { RowProcess } from "../row-process/row-process.ts";
 import type { WorkflowSecrets } from "../secrets.ts";
-import type { StepKinds } from "../steps/registry.ts";
+import { checkKey, type KeyChecks, type KeyUse } from "./check-key.ts";
 import { checkTriggers, type TriggerChecks } from "./check-triggers.ts";
 import { inputName } from "./connect-steps.ts";
 import type { Definition, Fault, Step } from "./definition.ts";
 import { type ParsedDefinition, sortFaults } from "./parse-definition.ts";
-import { outside } from "./parse-triggers.ts";
 
-export interface DefinitionChecks extends TriggerChecks {
-  readonly kinds: StepKinds;
+export interface DefinitionChecks extends TriggerChecks, KeyChecks {
   readonly rowProcess: Pick<RowProcess, "check">;
   readonly secrets: Pick<WorkflowSecrets, "exists">;
-  readonly database: Pick<Database, "ask">;
 }
 
 /** For whom a definition is checked. */
-export interface DefinitionSubject {
+export interface DefinitionSubject extends Omit<KeyUse, "steps"> {
   /** What is saved runs with the rights of the workflow's owner. */
   readonly owner: SessionCaller;
   /** Null for a new workflow. */
   readonly workflowId: string | null;
-  readonly keyId: string | null;
 }
 
 /**
@@ -40,37 +33,12 @@ export async function checkDefinition(
 ): Promise<readonly Fault[]> {
   const found = await Promise.all([
     checkTriggers(checks, subject, triggers),
-    checkKey(checks, subject, definition),
+    checkKey(checks, { ...subject, steps: definition.steps }),
     checkExpressions(checks, subject, definition),
     ...definition.steps.map((step) => checkStep(checks, subject, definition, step)),
   ]);
   const order = new Map(definition.steps.map(({ id }, at) => [id, at]));
   return sortFaults([...faults, ...found.flat()], order);
-}
-
-async function checkKey(
-  { database, kinds }: DefinitionChecks,
-  { keyId, owner }: DefinitionSubject,
-  { steps }: Definition,
-): Promise<readonly Fault[]> {
-  if (keyId === null) {
-    const [first] = steps.filter(({ kind }) => kinds.find(kind)?.needsKey === true);
-    if (first === undefined) return [];
-    const message = `'${first.id}' (${first.kind}) calls models, which needs a key. Set the id of one of the owner's API keys.`;
-    return [outside("key_id", message)];
-  }
-  const [key] = await database.ask((db) =>
-    db
-      .select({ state: apiKeys.state })
-      .from(apiKeys)
-      .where(and(eq(apiKeys.id, keyId), eq(apiKeys.ownerId, owner.ownerId))),
-  );
-  if (key?.state === "active") return [];
-  const message =
-    key === undefined
-      ? "The workflow's owner has no API key of this id. Use one of GET /v1/api-keys."
-      : "This API key is not active. Activate it, or use another one.";
-  return [outside("key_id", message)];
 }
 
 /** All in one call, because a row process is taken for it. */

@@ -16,6 +16,8 @@ export interface Draft {
   readonly triggers: unknown;
   readonly steps: unknown;
   readonly keyId: string | null;
+  /** The caller decides what the key is used for, so that it may have no more rights than the caller. */
+  readonly givesKey: boolean;
   readonly ownerId: string;
   /** Null for a new workflow. */
   readonly workflowId: string | null;
@@ -63,7 +65,12 @@ async function findFaults(
   const { checkSchedule } = records.schedules;
   const found = await checkDefinition(
     { ...records, checkSchedule },
-    { owner: owner.caller, workflowId: draft.workflowId, keyId: draft.keyId },
+    {
+      owner: owner.caller,
+      workflowId: draft.workflowId,
+      keyId: draft.keyId,
+      keyGiver: draft.givesKey ? caller : null,
+    },
     parsed,
   );
   const sharing =

@@ -10,7 +10,7 @@ import { workflowQueues, workflows, workflowVersions } from "../../db/tables/wor
 import { randomBase62 } from "../../lib/id.ts";
 import type { Definition, Fault } from "../definition/definition.ts";
 import { outside } from "../definition/parse-triggers.ts";
-import { type CheckedDraft, checkDraft } from "./check-workflow.ts";
+import { type CheckedDraft, checkDraft, type Draft } from "./check-workflow.ts";
 import { followWebhook, type IssuedWebhook } from "./webhook-credential.ts";
 import {
   lockWorkflow,
@@ -62,9 +62,7 @@ export async function validateWorkflow(
   caller: AnyCaller,
   given: NewWorkflow,
 ): Promise<Definition> {
-  const { ownerId } = caller;
-  const { definition } = await checkDraft(records, caller, { ...given, ownerId, workflowId: null });
-  return definition;
+  return (await checkDraft(records, caller, newDraft(caller, given))).definition;
 }
 
 /** Saves a workflow that the actor owns. Rejects with `invalid_value`, all faults in its `ext.errors`. */
@@ -76,7 +74,7 @@ export async function createWorkflow(
   const { caller } = actor;
   refuseRestrictedKey(caller);
   const { ownerId } = caller;
-  const checked = await checkDraft(records, caller, { ...given, ownerId, workflowId: null });
+  const checked = await checkDraft(records, caller, newDraft(caller, given));
   const { triggers: _triggers, steps: _steps, faults: _faults, ...head } = given;
   const id = `wf_${randomBase62(22)}`;
   const at = new Date(records.clock.now());
@@ -96,6 +94,10 @@ export async function createWorkflow(
     const workflow = await show(records, transaction, row);
     return { result: { workflow, issued }, details: { ...auditDetails(head), version: 1 } };
   });
+}
+
+function newDraft({ ownerId }: AnyCaller, given: NewWorkflow): Draft {
+  return { ...given, ownerId, workflowId: null, givesKey: true };
 }
 
 /**
@@ -118,6 +120,7 @@ export async function updateWorkflow(
     const row = await lockWorkflow(transaction, id, caller);
     // The definition was checked with what was read before the lock.
     refuseVersion(row, patch.ifVersion ?? (checked && known.version));
+    if (checked !== undefined) refuseOtherKey(row, known);
     const at = new Date(records.clock.now());
     const { set, issued } = changesOf(records, row, checked);
     const isNewVersion = set.version !== undefined;
@@ -168,7 +171,7 @@ async function checkPatch(
   const draft = {
     triggers: patch.triggers === undefined ? triggers : patch.triggers,
     steps: patch.steps === undefined ? steps : patch.steps,
-    keyId: patch.keyId === undefined ? known.keyId : patch.keyId,
+    ...keyOf(known, patch),
     ownerId: patch.ownerId ?? known.ownerId ?? caller.ownerId,
     workflowId: known.id,
     visibility: patch.visibility === known.visibility ? undefined : patch.visibility,
@@ -181,6 +184,24 @@ async function checkPatch(
     ) || isEnabling;
   if (!isChecked && draft.faults.length === 0) return undefined;
   return checkDraft(records, caller, draft);
+}
+
+/** The key after a change. Who leaves the key and the steps as they are gives the key to nothing. */
+function keyOf(
+  { keyId: knownId, definition }: WorkflowRow,
+  { keyId = knownId, steps }: WorkflowPatch,
+): Pick<Draft, "keyId" | "givesKey"> {
+  const hasOtherSteps = steps !== undefined && !isDeepStrictEqual(steps, partsOf(definition).steps);
+  return { keyId, givesKey: keyId !== knownId || hasOtherSteps };
+}
+
+function refuseOtherKey({ keyId }: WorkflowRow, known: WorkflowRow): void {
+  if (keyId === known.keyId) return;
+  throw new ServiceError(
+    "version_conflict",
+    "The workflow's key was changed meanwhile. Read it again and repeat the change.",
+    { param: "key_id" },
+  );
 }
 
 function refuseVersion({ version }: WorkflowRow, expected: number | undefined): void {

@@ -20,7 +20,7 @@ export interface StepTrial {
 
 /**
  * Runs one step of a saved workflow with sample rows. Rejects with `not_found`, `insufficient_permission`, and with
- * `invalid_value` for a workflow that cannot run as it is saved.
+ * `invalid_value` for a workflow that cannot run as it is saved, or whose key has more rights than the caller.
  */
 export async function testWorkflowStep(
   records: WorkflowRecords,
@@ -36,10 +36,14 @@ export async function testWorkflowStep(
   if (step === undefined || kind === undefined) {
     throw new ServiceError("not_found", "The workflow has no step of this id.", { param: "step" });
   }
+  const callsModels = kind.needsKey === true;
+  if (callsModels) refuseModelByToken(caller);
   // The owner may have lost since what the step needs.
   await checkDraft(records, caller, {
     ...parts,
     keyId: row.keyId,
+    // The rows are the caller's.
+    givesKey: callsModels,
     ownerId: row.ownerId ?? caller.ownerId,
     workflowId: id,
     visibility: undefined,
@@ -61,6 +65,15 @@ export async function testWorkflowStep(
       names.map((name, at) => [name, inputs[name] ?? (at === 0 ? rows : [])] as const),
     ),
   });
+}
+
+function refuseModelByToken({ kind }: AnyCaller): void {
+  if (kind !== "service_token") return;
+  throw new ServiceError(
+    "insufficient_permission",
+    "A service token calls no models, as this step does. Use the session of a logged-in user.",
+    { param: "step" },
+  );
 }
 
 function refuseLargeRows(rows: readonly Row[]): void {

@@ -2,6 +2,7 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { auditLog } from "../../../src/db/tables/audit-log.ts";
 import { workflows } from "../../../src/db/tables/workflows.ts";
+import { updateWorkflow } from "../../../src/workflows/records/save-workflow.ts";
 import {
   openWorkflowStage,
   PIPELINE,
@@ -328,12 +329,44 @@ describe("The rights to a workflow", () => {
     expect((await owner.call({ ...secret, body: { secret: "x" } })).status).toBe(403);
   });
 
-  it("of a service token are those of its scopes", async () => {
-    const tokenWith = async (...scopes: readonly string[]) => {
-      const body = { name: "a program", scopes };
-      const path = "/api/service-tokens";
-      return (await admin.call({ method: "POST", path, body })).body.token;
+  const tokenWith = async (...scopes: readonly string[]) => {
+    const body = { name: "a program", scopes };
+    const path = "/api/service-tokens";
+    return (await admin.call({ method: "POST", path, body })).body.token;
+  };
+  const MODEL_STEPS = [STEPS[0], { id: "label", kind: "tiny_model", labels: ["a", "b"] }];
+  const OTHER_STEPS = [STEPS[0], { id: "label", kind: "tiny_model", labels: ["c", "d"] }];
+  const issue = async (rights: object) => {
+    const body = { name: "a key", owner_id: owner.id, ...rights };
+    return (await admin.call({ method: "POST", path: "/v1/api-keys", body })).body;
+  };
+  /** What a caller may do with steps that call models with this key. */
+  const useKey = async (token: string, keyId: string) => {
+    const send = (method: string, path: string, body: unknown) =>
+      admin.call({ method, path, body, token });
+    const body = { name: "m", steps: MODEL_STEPS, key_id: keyId };
+    const [withKey, withoutKey] = [
+      (await create(owner, body)).body.id,
+      (await create(owner, { name: "m", steps: STEPS })).body.id,
+    ];
+    const statuses = {
+      create: (await send("POST", WORKFLOWS, body)).status,
+      validate: (await send("POST", `${WORKFLOWS}/validate`, body)).status,
+      name: (await send("PATCH", `${WORKFLOWS}/${withoutKey}`, { key_id: keyId })).status,
+      edit: (await send("PATCH", `${WORKFLOWS}/${withKey}`, { steps: OTHER_STEPS })).status,
     };
+    // The steps are now the caller's, or as they were.
+    await patch(owner, withKey, { steps: MODEL_STEPS });
+    const one = `${WORKFLOWS}/${withKey}`;
+    return {
+      ...statuses,
+      same: (await send("PATCH", one, { name: "n", steps: MODEL_STEPS, enabled: true })).status,
+      test: (await send("POST", `${one}/steps/label/test`, { rows: [{ n: 1 }] })).status,
+      testOther: (await send("POST", `${one}/steps/orders/test`, {})).status,
+    };
+  };
+
+  it("of a service token are those of its scopes", async () => {
     const { id } = (await create(owner)).body;
     const reading = await tokenWith("workflows:read");
     expect(await ask(admin, id, reading)).toEqual(expected(200, 403, 403, 403));
@@ -348,6 +381,87 @@ describe("The rights to a workflow", () => {
       ...expected(403, 403, 403, 200),
       "POST /steps/check/test": 200,
     });
+  });
+
+  it("of a key give steps no key that has more rights than it, and of a session any", async () => {
+    const weak = await issue({ tool_scope: { tools: ["find_*"], sql_connections: [] } });
+    const ALL_DONE = {
+      ...{ create: 201, validate: 200, name: 200, edit: 200 },
+      ...{ same: 200, test: 200, testOther: 200 },
+    };
+    // What is there already may be started, renamed and enabled.
+    const REFUSED = {
+      ...{ create: 400, validate: 400, name: 400, edit: 400 },
+      ...{ same: 200, test: 400, testOther: 200 },
+    };
+    const narrow = { tools: ["find_name"], sql_connections: [] };
+    const strong = [
+      await issue({ max_level: "full_auto", tool_scope: narrow }),
+      await issue({ passthrough: true, tool_scope: narrow }),
+      await issue({}),
+    ];
+    const params: string[] = [];
+    for (const { id } of strong) {
+      expect(await useKey(weak.key, id)).toEqual(REFUSED);
+      expect(await useKey(owner.session, id)).toEqual(ALL_DONE);
+      const body = { name: "m", steps: MODEL_STEPS, key_id: id };
+      const refused = await owner.call({ method: "POST", path: WORKFLOWS, body, token: weak.key });
+      expect(faultsOf(refused)).toMatchObject([{ step: null, field: "key_id" }]);
+      params.push(/more (\w+) than/.exec(refused.body.error.message)?.[1] ?? "");
+    }
+    expect(params).toEqual(["max_level", "passthrough", "tool_scope"]);
+    for (const { id } of [weak, await issue({ tool_scope: narrow })]) {
+      expect(await useKey(weak.key, id)).toEqual(ALL_DONE);
+    }
+  });
+
+  it("of a service token give steps only a key that it may rotate, and call no model", async () => {
+    const writing = await tokenWith("workflows:write");
+    const TESTS = { same: 200, test: 403, testOther: 200 };
+    const saved = { ...{ create: 400, validate: 400, name: 200, edit: 200 }, ...TESTS };
+    // What it creates is of its maker, who has no key of another owner.
+    expect(await useKey(writing, owner.keyId)).toEqual(saved);
+    const strong = await issue({ max_level: "write" });
+    expect(await useKey(writing, strong.id)).toEqual({ ...saved, name: 400, edit: 400 });
+    const body = { name: "m", steps: MODEL_STEPS, key_id: admin.keyId };
+    const own = { method: "POST", path: WORKFLOWS, body };
+    expect((await admin.call(own)).status).toBe(201);
+    expect(faultsOf(await admin.call({ ...own, token: writing }))).toMatchObject([
+      { step: null, field: "key_id", message: expect.stringContaining("that it may rotate") },
+    ]);
+  });
+
+  it("to steps that were checked with another key are not enough", async () => {
+    const weak = await issue({});
+    const strong = await issue({ max_level: "full_auto" });
+    const body = { name: "m", steps: MODEL_STEPS, key_id: weak.id };
+    const { id } = (await create(owner, body)).body;
+    const { database } = stage.records;
+    // The key is replaced between the check and the change.
+    const records = {
+      ...stage.records,
+      secrets: {
+        ...stage.records.secrets,
+        async exists() {
+          await database.ask((db) =>
+            db.update(workflows).set({ keyId: strong.id }).where(eq(workflows.id, id)),
+          );
+          return true;
+        },
+      },
+    };
+    const caller = {
+      ...{ kind: "key", keyId: weak.id, ownerId: owner.id, role: "user", assistantId: null },
+      ...{ passthrough: false, maxLevel: "read_only", limits: null, isRestricted: false },
+      toolScope: { tools: ["*"], sql_connections: ["*"] },
+    } as const;
+    const sink = { id: "send", kind: "tiny_sink", to: "x", headers: { a: { secret: "s" } } };
+    const change = updateWorkflow(
+      records,
+      { caller, address: null, requestId: "req_key" },
+      { id, patch: { steps: [STEPS[0], sink], faults: [] } },
+    );
+    await expect(change).rejects.toMatchObject({ code: "version_conflict", param: "key_id" });
   });
 
   it("let only administrators own steps on files, and hand a workflow over", async () => {
