@@ -7,6 +7,7 @@ import { vectorStores } from "../../db/tables/knowledge.ts";
 import { workflows } from "../../db/tables/workflows.ts";
 import { mayUse, type Owned } from "../../knowledge/rights.ts";
 import type { Clock } from "../../lib/time/clock.ts";
+import { foreignName, isReadByName, type NamedDataset } from "../dataset-names.ts";
 import type { Fault, Trigger } from "./definition.ts";
 import { unknownName } from "./describe-faults.ts";
 import { outside, type PlacedTrigger, placeOf } from "./parse-triggers.ts";
@@ -60,14 +61,8 @@ async function checkTrigger(
     }
     case "file":
       return trigger.folder === undefined ? undefined : folderFault(checks, owner, trigger.folder);
-    default: {
-      const name = targetOf(trigger);
-      if (trigger.kind === "workflow" && name === "*") return undefined;
-      const found = await checks.database.ask((db) => READ[trigger.kind](db, name));
-      if (found !== undefined && mayUse(found, owner)) return undefined;
-      const field = trigger.kind === "knowledge" ? "vector_store" : trigger.kind;
-      return { field, message: MISSING[trigger.kind] };
-    }
+    default:
+      return targetFault(checks, owner, trigger);
   }
 }
 
@@ -89,7 +84,21 @@ function targetOf(trigger: Target): string {
   return trigger.kind === "workflow" ? trigger.workflow : trigger.dataset;
 }
 
-const READ: Record<Target["kind"], (db: Db, name: string) => Promise<Owned | undefined>> = {
+async function targetFault({ database }: TriggerChecks, owner: SessionCaller, trigger: Target) {
+  const name = targetOf(trigger);
+  if (trigger.kind === "workflow" && name === "*") return undefined;
+  const found = await database.ask((db) => READ[trigger.kind](db, name));
+  const field = trigger.kind === "knowledge" ? "vector_store" : trigger.kind;
+  if (found === undefined || !mayUse(found, owner)) {
+    return { field, message: MISSING[trigger.kind] };
+  }
+  if (!("name" in found) || isReadByName(found, owner, name)) return undefined;
+  return { field, message: foreignName(found) };
+}
+
+type Found = Owned | (NamedDataset & { readonly name: string });
+
+const READ: Record<Target["kind"], (db: Db, name: string) => Promise<Found | undefined>> = {
   async knowledge(db, id) {
     const { ownerId, visibility } = vectorStores;
     const isStore = eq(vectorStores.id, id);
@@ -103,10 +112,12 @@ const READ: Record<Target["kind"], (db: Db, name: string) => Promise<Owned | und
     return row;
   },
   async dataset(db, idOrName) {
-    const { ownerId, visibility } = datasets;
-    const isDataset = or(eq(datasets.id, idOrName), eq(datasets.name, idOrName));
-    const [row] = await db.select({ ownerId, visibility }).from(datasets).where(isDataset);
-    return row;
+    const { id, name, ownerId, visibility } = datasets;
+    const found = await db
+      .select({ id, name, ownerId, visibility })
+      .from(datasets)
+      .where(or(eq(id, idOrName), eq(name, idOrName)));
+    return found.find((row) => row.id === idOrName) ?? found[0];
   },
 };
 

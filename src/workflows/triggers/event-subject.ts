@@ -9,6 +9,7 @@ import type { FileConnections } from "../../knowledge/file-connections.ts";
 import { mayUse, type Owned } from "../../knowledge/rights.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { DeliveredEvent, FileFacts } from "../../queue/subscriptions.ts";
+import { isReadByName } from "../dataset-names.ts";
 import type { EventTrigger, KnownTrigger } from "./known-triggers.ts";
 import { chainOfFile, chainOfIngestion } from "./marks.ts";
 
@@ -22,8 +23,10 @@ export interface TriggerOwner {
 export interface EventSubject {
   readonly kind: EventTrigger["kind"];
   readonly isWantedBy: (known: KnownTrigger) => boolean;
-  /** Reads who may know of it; nobody else's workflow starts. */
-  readonly readAudience: (db: Db) => Promise<(owner: TriggerOwner) => boolean>;
+  /** Reads who may know of it by which triggers; nobody else's workflow starts. */
+  readonly readAudience: (
+    db: Db,
+  ) => Promise<(owner: TriggerOwner, trigger: EventTrigger) => boolean>;
   /** The watched folder of a file, absolute. */
   readonly watched?: string | undefined;
   /** The workflows that led to the event. `watched` is given without symbolic links. */
@@ -159,11 +162,15 @@ function datasetSubject({ body }: DeliveredEvent<"dataset.updated">): EventSubje
       (trigger.dataset === body.dataset || trigger.dataset === body.dataset_name),
     async readAudience(db) {
       const { id, ownerId, visibility } = datasets;
-      const rows = await db
-        .select({ ownerId, visibility })
+      const [row] = await db
+        .select({ id, ownerId, visibility })
         .from(datasets)
         .where(eq(id, body.dataset));
-      return seenBy(rows[0]);
+      if (row === undefined) return NOBODY;
+      return (owner, trigger) =>
+        trigger.kind === "dataset" &&
+        mayUse(row, owner) &&
+        isReadByName(row, owner, trigger.dataset);
     },
     readChain: async () => body.chain,
     facts: { dataset: body.dataset, change: body.change, version: body.version },

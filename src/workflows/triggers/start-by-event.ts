@@ -99,9 +99,9 @@ interface StartQuery extends Pick<Start, "event" | "subject"> {
 async function readStart(db: Db, { event, subject, triggers, watched }: StartQuery) {
   const owners = await readOwners(db, triggers);
   const mayKnow = await subject.readAudience(db);
-  const wanted = triggers.filter(({ workflowId }) => {
+  const wanted = triggers.filter(({ workflowId, trigger }) => {
     const owner = owners.get(workflowId);
-    return owner !== undefined && mayKnow(owner);
+    return owner !== undefined && mayKnow(owner, trigger);
   });
   const [stored] = await db
     .select({ at: outboxEvents.createdAt })

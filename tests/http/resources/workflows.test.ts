@@ -1,5 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { KeyCaller } from "../../../src/core/callers/caller.ts";
 import { auditLog } from "../../../src/db/tables/audit-log.ts";
 import { workflows } from "../../../src/db/tables/workflows.ts";
 import { updateWorkflow } from "../../../src/workflows/records/save-workflow.ts";
@@ -120,6 +121,22 @@ describe("/api/pipeline/workflows", () => {
     });
     const changed = await patch(owner, body.id, text("-9007199254740995"));
     expect(changed.body.steps[0].rows).toEqual([{ n: "-9007199254740995" }]);
+  });
+
+  it("follows somebody else's dataset by its id alone, whoever the owner is", async () => {
+    const columns = [{ name: "a", type: "text" }];
+    const body = { name: "taken", columns };
+    const { id } = (await other.call({ method: "POST", path: "/api/datasets", body })).body;
+    const follow = (person: WorkflowPerson, dataset: string) =>
+      create(person, { ...WHOLE, triggers: [{ kind: "dataset", dataset }] });
+    const refused = await follow(admin, "taken");
+    expect(faultsOf(refused)).toMatchObject([
+      { step: null, field: "triggers[0].dataset", message: expect.stringContaining(id) },
+    ]);
+    expect((await follow(admin, id)).status).toBe(201);
+    expect((await follow(other, "taken")).status).toBe(201);
+    const foreign = await follow(owner, "taken");
+    expect(foreign.body.error.message).not.toContain(id);
   });
 
   it("takes a sound definition to be checked without saving it", async () => {
@@ -450,11 +467,18 @@ describe("The rights to a workflow", () => {
         },
       },
     };
-    const caller = {
-      ...{ kind: "key", keyId: weak.id, ownerId: owner.id, role: "user", assistantId: null },
-      ...{ passthrough: false, maxLevel: "read_only", limits: null, isRestricted: false },
-      toolScope: { tools: ["*"], sql_connections: ["*"] },
-    } as const;
+    const caller: KeyCaller = {
+      kind: "key",
+      keyId: weak.id,
+      ownerId: owner.id,
+      role: "user",
+      assistantId: null,
+      passthrough: false,
+      maxLevel: "read_only",
+      toolScope: weak.tool_scope,
+      limits: null,
+      isRestricted: false,
+    };
     const sink = { id: "send", kind: "tiny_sink", to: "x", headers: { a: { secret: "s" } } };
     const change = updateWorkflow(
       records,

@@ -175,6 +175,25 @@ describe("events that start workflows", () => {
     ]);
   });
 
+  it("about a dataset start workflows by its name only where they are its owner's, or it is shared", async () => {
+    const byName = { kind: "dataset", dataset: "sales" };
+    const byId = { kind: "dataset", dataset: DATASET };
+    const ids = [
+      await stage.addWorkflow({ owner: "owner", triggers: [byName] }),
+      // An administrator may use the dataset, and somebody else has taken the name that is followed.
+      await stage.addWorkflow({ owner: "admin", triggers: [byName] }),
+      await stage.addWorkflow({ owner: "admin", triggers: [byId] }),
+    ];
+    await stage.deliver(updated());
+    expect(await Promise.all(ids.map(started))).toEqual([1, 0, 1]);
+    const share = (visibility: "private" | "everyone") =>
+      stage.database.db.update(datasets).set({ visibility }).where(eq(datasets.id, DATASET));
+    await share("everyone");
+    await stage.deliver(updated());
+    expect(await Promise.all(ids.map(started))).toEqual([2, 1, 2]);
+    await share("private");
+  });
+
   it("about runs start those who follow the workflow, or all they may see", async () => {
     const seen = await stage.addWorkflow({ owner: "owner", visibility: "everyone" });
     const hidden = await stage.addWorkflow({ owner: "owner" });
@@ -243,7 +262,7 @@ describe("events that start workflows", () => {
   });
 
   it("that come twice start once, also after a discard", async () => {
-    const id = await stage.addWorkflow({ triggers: [{ kind: "dataset", dataset: "sales" }] });
+    const id = await stage.addWorkflow({ triggers: [{ kind: "dataset", dataset: DATASET }] });
     for (let time = 0; time < 3; time += 1) await stage.deliver(updated(), "evt_1");
     expect(await started(id)).toBe(1);
     for (let time = 0; time < 3; time += 1) await stage.deliver(updated([id]), "evt_2");
@@ -251,7 +270,7 @@ describe("events that start workflows", () => {
   });
 
   it("start once though they are redriven weeks later", async () => {
-    const id = await stage.addWorkflow({ triggers: [{ kind: "dataset", dataset: "sales" }] });
+    const id = await stage.addWorkflow({ triggers: [{ kind: "dataset", dataset: DATASET }] });
     const job = { sink: "internal", kind: "dataset.updated", body: {} };
     const createdAt = new Date(stage.clock.at);
     await stage.database.db
@@ -266,7 +285,7 @@ describe("events that start workflows", () => {
   });
 
   it("join the run that waits, with `coalesce`, up to 10,000 rows", async () => {
-    const trigger = { kind: "dataset", dataset: "sales", coalesce: true };
+    const trigger = { kind: "dataset", dataset: DATASET, coalesce: true };
     const id = await stage.addWorkflow({ triggers: [trigger] });
     for (let version = 1; version <= 5; version += 1) await stage.deliver(updated([], { version }));
     const runs = await stage.runs(id);
@@ -283,7 +302,7 @@ describe("events that start workflows", () => {
     const id = await stage.addWorkflow({ triggers: [{ kind: "dataset", dataset: "other" }] });
     await stage.deliver(updated());
     expect(await started(id)).toBe(0);
-    await stage.change(id, { triggers: [{ kind: "dataset", dataset: "sales" }] });
+    await stage.change(id, { triggers: [{ kind: "dataset", dataset: DATASET }] });
     await stage.deliver(updated());
     expect(await started(id)).toBe(1);
     await stage.change(id, { enabled: false });
@@ -330,7 +349,7 @@ describe("chains", () => {
   });
 
   it("a dataset that its workflow writes does not start it again", async () => {
-    const id = await stage.addWorkflow({ triggers: [{ kind: "dataset", dataset: "sales" }] });
+    const id = await stage.addWorkflow({ triggers: [{ kind: "dataset", dataset: DATASET }] });
     await stage.fire(updated());
     await stage.fire(updated([id], { run_id: "run_1" }));
     expect(await started(id)).toBe(1);

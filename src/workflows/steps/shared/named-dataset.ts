@@ -1,6 +1,7 @@
 import type { Caller } from "../../../core/callers/caller.ts";
 import { ServiceError } from "../../../core/service-error.ts";
 import type { Dataset, Datasets } from "../../../data/datasets/datasets.ts";
+import { foreignName, isOwnName, isReadByName } from "../../dataset-names.ts";
 
 type Finding = Pick<Datasets, "find" | "refuseWriting">;
 
@@ -11,8 +12,7 @@ export async function findReadable(
   idOrName: string,
 ): Promise<Dataset> {
   const dataset = await datasets.find(owner, idOrName);
-  if (dataset.visibility !== "everyone") refuseForeignName(dataset, owner, idOrName);
-  return dataset;
+  return isReadByName(dataset, owner, idOrName) ? dataset : refuse(dataset);
 }
 
 /** Returns the dataset that a step of this owner writes. Rejects as `Datasets.refuseWriting`, and with `invalid_value`. */
@@ -23,19 +23,9 @@ export async function findOwn(
 ): Promise<Dataset> {
   const dataset = await datasets.find(owner, idOrName);
   await datasets.refuseWriting(owner, dataset.id);
-  refuseForeignName(dataset, owner, idOrName);
-  return dataset;
+  return isOwnName(dataset, owner, idOrName) ? dataset : refuse(dataset);
 }
 
-/**
- * Anybody can take a name that somebody else's workflow uses. An administrator's workflow may change every dataset, so
- * its rows would go to whoever took the name first; an id cannot be taken.
- */
-function refuseForeignName({ id, name, ownerId }: Dataset, owner: Caller, idOrName: string): void {
-  if (idOrName === id || ownerId === owner.ownerId) return;
-  const whose = ownerId === null ? "has no owner" : "belongs to somebody else";
-  throw new ServiceError(
-    "invalid_value",
-    `The dataset '${name}' ${whose}; name it by its id, ${id}, if it is the one that is meant.`,
-  );
+function refuse(dataset: Dataset): never {
+  throw new ServiceError("invalid_value", foreignName(dataset));
 }
