@@ -32,6 +32,11 @@ export function deleteUser(access: Access, actor: AnyActor, id: string): Promise
       );
     }
     await refuseLastAdministrator(transaction, user);
+    // The user's service tokens and BI keys are deleted with the row. Counters come before a user's row, as in `change`.
+    await nextChange(transaction, "service_tokens");
+    await nextChange(transaction, "bi_keys");
+    // Whoever saves something of the user holds a share of this row until it is committed: it is found below, or refused.
+    await transaction.select({ id: users.id }).from(users).where(eq(users.id, id)).for("update");
     // The keys are deleted first and recorded, because replicas would not notice a deletion that cascades from the
     // user's row.
     await transaction.execute(sql`
@@ -46,9 +51,6 @@ export function deleteUser(access: Access, actor: AnyActor, id: string): Promise
       })
       .where(eq(workflows.ownerId, id));
     await nextChange(transaction, "workflows");
-    // The user's service tokens and BI keys are deleted with the row.
-    await nextChange(transaction, "service_tokens");
-    await nextChange(transaction, "bi_keys");
     await transaction.delete(users).where(eq(users.id, id));
     return { result: undefined, details: { username: user.username, keys: user.keyCount } };
   });

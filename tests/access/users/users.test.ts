@@ -5,12 +5,15 @@ import { createUser } from "../../../src/access/users/create-user.ts";
 import { deleteUser } from "../../../src/access/users/delete-user.ts";
 import { updateUser } from "../../../src/access/users/update-user.ts";
 import { findUser, listUsers, selectUsers } from "../../../src/access/users/user.ts";
-import { withTransaction } from "../../../src/db/context.ts";
+import { type Db, withTransaction } from "../../../src/db/context.ts";
+import { nextChange } from "../../../src/db/next-change.ts";
 import { apiKeys, deletedApiKeys } from "../../../src/db/tables/api-keys.ts";
 import { auditLog } from "../../../src/db/tables/audit-log.ts";
 import { biKeys } from "../../../src/db/tables/bi-keys.ts";
 import { usageRecords } from "../../../src/db/tables/usage.ts";
 import { sessions, users } from "../../../src/db/tables/users.ts";
+import { workflows } from "../../../src/db/tables/workflows.ts";
+import { openedKind } from "../../support/servers/databases/test-database.ts";
 import {
   ADMIN_PASSWORD,
   addUser,
@@ -27,6 +30,21 @@ const FAR = new Date(Date.UTC(2100, 0));
 let here: TestUserAccess;
 let places = 0;
 let username: string;
+
+/** Resolves once another transaction waits for a lock. */
+const untilWaiting = (db: Db) =>
+  expect
+    .poll(
+      async () => {
+        const [row] = await db.execute<{ waiting: number }>(
+          sql`select count(*)::int as waiting from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`,
+        );
+        return row?.waiting ?? 0;
+      },
+      { timeout: POLLED_MS },
+    )
+    .toBeGreaterThan(0);
 
 beforeAll(async () => {
   here = await openUserAccess();
@@ -255,6 +273,28 @@ describe("K02 a user's sessions and keys", () => {
     expect(await db.select().from(usageRecords).where(eq(usageRecords.keyId, keyId))).toHaveLength(
       1,
     );
+  });
+
+  it("go with the user, and a workflow that is being saved meanwhile passes to the deleter, disabled", async () => {
+    const id = await add();
+    const { db } = here.database;
+    const workflow = `wf_${username}`;
+    let deletion: Promise<void> = Promise.resolve();
+    await withTransaction(db, async (transaction) => {
+      // As the user's own change, which confirms its actor first.
+      await transaction.select().from(users).where(eq(users.id, id)).for("key share");
+      const definition = { triggers: [], steps: [] };
+      await transaction
+        .insert(workflows)
+        .values({ id: workflow, name: "saved", ownerId: id, definition });
+      await nextChange(transaction, "workflows");
+      deletion = deleteUser(here.access, here.admin, id);
+      deletion.catch(() => undefined);
+      if (openedKind === "postgres") await untilWaiting(db);
+    });
+    await deletion;
+    const saved = await db.select().from(workflows).where(eq(workflows.id, workflow));
+    expect(saved).toMatchObject([{ ownerId: here.admin.caller.ownerId, enabled: false }]);
   });
 
   it("end, the sessions, and stay, the keys, when an administrator sets another password", async () => {
