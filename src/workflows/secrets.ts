@@ -1,7 +1,8 @@
-import { and, asc, count, eq } from "drizzle-orm";
+import { and, asc, count, eq, sql } from "drizzle-orm";
 import type { AnyActor } from "../access/actor.ts";
 import { change } from "../access/change.ts";
 import { ServiceError } from "../core/service-error.ts";
+import type { Db } from "../db/context.ts";
 import type { Database } from "../db/database.ts";
 import { workflowSecrets } from "../db/tables/workflows.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
@@ -79,7 +80,14 @@ export function putSecret(
   const { ownerId } = actor.caller;
   const sealed = store.secretBox.seal(value, placeOf(ownerId, name));
   const updatedAt = new Date(store.clock.now());
-  const frame = { action: "workflow_secret.put", ...target(name) } as const;
+  const frame = {
+    action: "workflow_secret.put",
+    ...target(name),
+    // One after another for each user, so that no two at once both find room.
+    lock: async (transaction: Db) => {
+      await transaction.execute(sql`select 1 from users where id = ${ownerId} for no key update`);
+    },
+  } as const;
   return change(store, actor, frame, async (transaction) => {
     await transaction
       .insert(table)

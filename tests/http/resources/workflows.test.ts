@@ -2,7 +2,7 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { KeyCaller } from "../../../src/core/callers/caller.ts";
 import { auditLog } from "../../../src/db/tables/audit-log.ts";
-import { workflows } from "../../../src/db/tables/workflows.ts";
+import { workflowSecrets, workflows } from "../../../src/db/tables/workflows.ts";
 import { updateWorkflow } from "../../../src/workflows/records/save-workflow.ts";
 import {
   openWorkflowStage,
@@ -537,6 +537,29 @@ describe("/api/pipeline/secrets", () => {
     expect(JSON.stringify(audit)).not.toContain("canary");
     expect((await owner.call({ method: "DELETE", path })).status).toBe(200);
     expect((await owner.call({ method: "DELETE", path })).status).toBe(404);
+  });
+
+  it("keeps at most 200 of a user, also of many that come at once", async () => {
+    const names = Array.from({ length: 190 }, (_, at) => `old_${at}`);
+    const updatedAt = new Date();
+    await stage.records.database.ask((db) =>
+      db
+        .insert(workflowSecrets)
+        .values(names.map((name) => ({ ownerId: other.id, name, sealed: "-", updatedAt }))),
+    );
+    const put = (name: string) =>
+      other.call({
+        method: "PUT",
+        path: `${PIPELINE}/secrets/${name}`,
+        body: { secret: "x" },
+      });
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, at) => put(`new_${at}`)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([
+      ...Array.from({ length: 10 }, () => 200),
+      ...Array.from({ length: 10 }, () => 400),
+    ]);
+    expect((await other.call({ path: `${PIPELINE}/secrets` })).body.total).toBe(200);
+    expect((await put("old_1")).status).toBe(200);
   });
 
   it("refuses a wrong name and a wrong value without repeating it", async () => {
