@@ -83,7 +83,7 @@ const listParameters = {
   select: z.string().optional().openapi({
     description:
       "Columns with commas between them; with `group` also `sum|avg|min|max|count(column)` and `count(*)`.",
-    example: "day,sum(cost)",
+    example: "day,sum(output_tokens)",
   }),
   group: z
     .string()
@@ -170,7 +170,7 @@ export const statement = z
   })
   .openapi("DataQuery", {
     example: {
-      sql: "select day, sum(cost) from usage_by_day where day >= $1 group by day",
+      sql: "select day, sum(output_tokens) from usage_by_day where day >= $1 group by day",
       params: ["2026-11-01"],
     },
   });

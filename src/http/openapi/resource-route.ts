@@ -60,6 +60,10 @@ const ADMINISTRATOR_ERRORS = {
   ...SESSION_ERRORS,
   403: refusal("Only an administrator may do this, by session."),
 };
+const SCOPED_ERRORS = {
+  ...ADMINISTRATOR_ERRORS,
+  403: refusal("Only an administrator's session, or a service token with the scope, may do this."),
+};
 const PERSON_ERRORS = {
   ...SESSION_ERRORS,
   401: refusal("The session or API key is missing, unknown or has ended."),
@@ -98,7 +102,9 @@ export function resourceRoute<Level extends AccessLevel, Tokens extends TokenAcc
   route: ResourceRoute<Level, Tokens>,
 ): RouteDefinition<Level, Tokens> {
   const { method, path, access, tokens, tag, operationId, summary, description } = route;
-  const { audience, security, errors } = OF_ACCESS[access];
+  const { audience, security, errors: errorsOfAccess } = OF_ACCESS[access];
+  const takesTokens = access === "administrator" && tokens !== undefined && tokens !== "closed";
+  const errors = takesTokens ? SCOPED_ERRORS : errorsOfAccess;
   return {
     method,
     path,

@@ -49,7 +49,7 @@ const redriveQuery = z
     sink: z.enum(EVENT_TOPICS).optional(),
   })
   .refine(({ kind, sink }) => kind !== undefined || sink !== undefined, "a kind or a sink")
-  .openapi("EventRedriveQuery", { example: { kind: "alert.fired" } });
+  .openapi("EventRedriveQuery", { example: { sink: "alert_webhook" } });
 
 const event = z
   .object({

@@ -113,7 +113,7 @@ const RUN = { ...RUNS, tokens: "workflows:run" } as const;
 const OF_WORKFLOW = "/api/pipeline/workflows/{id}";
 const LIST_PATH = "/api/pipeline/runs";
 const ONE_PATH = `${LIST_PATH}/{runId}`;
-const ACTIVE = { 409: "A run of the workflow is queued or running." } as const;
+const ACTIVE = "A run of the workflow is queued or running (`run_active`)";
 
 const START = resourceRoute({
   ...RUN,
@@ -125,7 +125,10 @@ const START = resourceRoute({
   body: newRun,
   hasOptionalBody: true,
   answer: { status: 202, description: "The run.", schema: acceptedRun },
-  errors: { ...UNKNOWN_WORKFLOW, ...ACTIVE },
+  errors: {
+    ...UNKNOWN_WORKFLOW,
+    409: `${ACTIVE}, or a run makes the call that the workflow itself led to (\`workflow_loop\`).`,
+  },
 });
 const STOP_ALL = {
   ...resourceRoute({
@@ -182,7 +185,10 @@ const RETRY = resourceRoute({
   body: retry,
   hasOptionalBody: true,
   answer: { status: 202, description: "The new run.", schema: acceptedRun },
-  errors: { ...UNKNOWN_RUN, ...ACTIVE },
+  errors: {
+    ...UNKNOWN_RUN,
+    409: `${ACTIVE}, or the stored outputs are gone or of steps that were changed (\`changed_meanwhile\`).`,
+  },
 });
 const ROWS = resourceRoute({
   ...READ,

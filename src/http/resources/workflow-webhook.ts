@@ -62,7 +62,9 @@ const RECEIVE = resourceRoute({
     401: "The call has no credential, or an API key or session that is not valid.",
     403: "The license has expired.",
     404: "There is no such workflow for this credential, or it is disabled.",
-    409: "Another body came with the same idempotency key.",
+    409:
+      "Another body came with the same idempotency key (`idempotency_mismatch`), or a run makes the call that the " +
+      "workflow itself led to (`workflow_loop`).",
     429: "The workflow's queue is full; `Retry-After` tells when there is probably room.",
     503: "The run could not be stored; nothing was accepted.",
   },

@@ -13,7 +13,7 @@ const value = z
     op: z
       .enum(OPERATIONS)
       .describe(
-        "`sum` and `avg` take numbers and texts that are numbers, of up to 1,000 characters. `sum` is a number when all are JSON numbers; with a text among them it is exact, and a text. `avg` is a number, rounded to about 15 digits. `min` and `max` compare by number where all values are numbers or such texts, otherwise as `sort` does, and give the value as it came. `count` without a field counts rows. All but `first`, `last` and `list` leave null out.",
+        "`sum` and `avg` take numbers and texts that are numbers, of up to 1,000 characters. `sum` is a number when all are JSON numbers and it is within 2^53; otherwise it is an exact text. `avg` is a number, rounded to about 15 digits. `min` and `max` compare by number where all values are numbers or such texts, otherwise as `sort` does, and give the value as it came. `count` without a field counts rows. All but `first`, `last` and `list` leave null out.",
       ),
     field: z.string().min(1).optional().describe("The field; `count` alone needs none."),
   })
