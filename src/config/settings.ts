@@ -55,7 +55,9 @@ export const settingsSchema = z.object({
     .describe("PostgreSQL 15 or newer; unset uses the embedded database under DATA_DIR."),
   DB_POOL_MAX: positive
     .default(10)
-    .describe("Connections to PostgreSQL for callers; the gateway itself uses up to five more."),
+    .describe(
+      "Connections to PostgreSQL for callers; the gateway itself uses up to eleven more, and BI keys have their own.",
+    ),
   DB_POOL_WAIT_MS: milliseconds
     .default(2_000)
     .describe("Longest wait for the database before a call answers 503."),
@@ -140,7 +142,7 @@ export const settingsSchema = z.object({
   EGRESS_ALLOW: egressEntries
     .prefault("")
     .describe(
-      "Comma list of private hosts, addresses or CIDR ranges of clients' images, tool servers and saved databases.",
+      "Comma list of private hosts, addresses or CIDR ranges of clients' images, tool servers, saved databases and what workflows call.",
     ),
   GATEWAY_REQUEST_TIMEOUT: positive
     .max(86_400)

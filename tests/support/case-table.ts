@@ -73,7 +73,7 @@ export function createCaseTable(loads: Readonly<Record<string, string>> = {}): C
   };
 }
 
-/** Notes for each case that its other routes are still to come. */
+/** Notes for each case that its other routes are not in this suite. */
 export function noteLaterRoutes({ leavesOut }: CaseTable, ids: readonly string[]): void {
-  for (const id of ids) leavesOut(id, LATER_ROUTES, "not yet");
+  for (const id of ids) leavesOut(id, LATER_ROUTES, "not in this suite");
 }
