@@ -32,11 +32,12 @@ describe("the description of the settings", () => {
   it("shows no credential of an address, and no secret", () => {
     const { settings } = loadConfig({
       DATABASE_URL: "postgres://gateway:hidden@db/gateway",
-      OPENAI_BASE_URL: "https://models.example/v1?key=hidden",
       OTEL_EXPORTER_OTLP_ENDPOINT: "https://collector.example/path",
       TRUST_PROXY: "10.0.0.0/8,192.0.2.1",
     });
-    const described = describeSettings(settings);
+    // As if a setting took an address with a query.
+    const address = "https://models.example/v1?key=hidden";
+    const described = describeSettings({ ...settings, OPENAI_BASE_URL: address });
     expect(JSON.stringify(described)).not.toContain("hidden");
     const named = (name: string) => described.find((one) => one.name === name);
     expect(named("OPENAI_BASE_URL")?.value).toBe("https://models.example/v1");

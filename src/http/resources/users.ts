@@ -119,6 +119,8 @@ const COLLECTION = {
 const ONE = { ...COLLECTION, path: `${COLLECTION.path}/{id}` } as const;
 const unknown = { 404: "There is no user with this id." };
 
+const REFUSED =
+  "Only an administrator's session, or a service token with the scope, may do this; or the license allows no more users.";
 const LIST = resourceRoute({
   ...COLLECTION,
   method: "get",
@@ -136,7 +138,7 @@ const CREATE = resourceRoute({
   description: "The user changes the password at the first login.",
   body: newUser,
   answer: { status: 201, description: "The user.", schema: createdUser },
-  errors: { 403: "Only an administrator may do this; or the license allows no more users." },
+  errors: { 403: REFUSED },
 });
 const FIND = resourceRoute({
   ...ONE,
@@ -156,7 +158,7 @@ const UPDATE = resourceRoute({
   answer: { description: "The user as it is now.", schema: user },
   errors: {
     ...unknown,
-    403: "Only an administrator may do this; or the license allows no more users.",
+    403: REFUSED,
   },
 });
 const DELETE = resourceRoute({
