@@ -8,7 +8,7 @@ import { commitLoad, type LoadTarget, type Staged } from "./commit-load.ts";
 import { type DatasetStore, tooManyRows } from "./dataset-store.ts";
 import {
   createLoadTable,
-  dropTable,
+  dropOtherTable,
   newTableName,
   setTableState,
   tableOf,
@@ -203,12 +203,7 @@ class Load implements DatasetLoad {
   async #drop(name: string): Promise<void> {
     try {
       await this.#store.database.askOwn((db) =>
-        withTransaction(db, async (inner) => {
-          const [found] = await inner.execute<{ comment: string | null }>(
-            sql`select obj_description(to_regclass(${`datasets."${name}"`}), 'pg_class') as comment`,
-          );
-          if (found?.comment?.startsWith("load ") === true) await dropTable(inner, name);
-        }),
+        dropOtherTable(db, name, ({ state }) => state.kind === "load"),
       );
     } finally {
       // What could not be dropped is left to the upkeep.

@@ -1,5 +1,6 @@
 import { type SQL, sql } from "drizzle-orm";
-import type { Db } from "../../db/context.ts";
+import { type Db, withTransaction } from "../../db/context.ts";
+import { toDatabaseError } from "../../db/database-error.ts";
 import type { DatasetColumn } from "../../db/tables/datasets.ts";
 import { randomBase62 } from "../../lib/id.ts";
 import { COLUMN_TYPES } from "./columns.ts";
@@ -19,6 +20,9 @@ import { COLUMN_TYPES } from "./columns.ts";
  *
  * A table's comment says what it is while it is not (or no more) a dataset's: see `TableState`.
  */
+
+/** SQLSTATE of a table that is not there. */
+const NO_TABLE = "42P01";
 
 /**
  * - `load <time>`: a load in progress. It belongs to nobody after that time, Unix milliseconds.
@@ -106,7 +110,7 @@ export async function setTableState(db: Db, name: string, state: TableState | nu
   await db.execute(sql`comment on table ${tableOf(name)} is ${sql.raw(text)}`);
 }
 
-interface FoundTable {
+export interface OtherTable {
   readonly name: string;
   readonly state: TableState;
 }
@@ -114,12 +118,14 @@ interface FoundTable {
 /**
  * Lists the tables that are no dataset's: of loads, and retired ones. Their parts are not listed, nor those that a view
  * still reads: it would be dropped with its table.
+ * @param name lists this table alone.
  */
-export async function listOtherTables(db: Db): Promise<readonly FoundTable[]> {
+export async function listOtherTables(db: Db, name?: string): Promise<readonly OtherTable[]> {
+  const isWanted = name === undefined ? sql`true` : sql`relname = ${name}`;
   const found = await db.execute<{ name: string; comment: string }>(sql`
     select relname as name, description as comment from pg_class
     join pg_description on objoid = pg_class.oid and classoid = 'pg_class'::regclass and objsubid = 0
-    where relnamespace = 'datasets'::regnamespace and relkind = 'r'
+    where relnamespace = 'datasets'::regnamespace and relkind = 'r' and ${isWanted}
       and (description like 'load %' or description like 'retired %')
       and not exists (
         select from pg_depend join pg_rewrite on pg_rewrite.oid = pg_depend.objid
@@ -175,9 +181,27 @@ export function segmentsOf(
   return segments.filter(({ after: first, upTo }) => upTo > first);
 }
 
-/** Drops a table with its parts; one that is gone is no error. */
-export async function dropTable(db: Db, name: string): Promise<void> {
-  await db.execute(sql`drop table if exists ${tableOf(name)} cascade`);
+/**
+ * Drops a table with its parts if it is no dataset's and `isUnused` agrees. A commit whose answer was lost may still be
+ * taking the table over, so that is asked again when the table is locked: only then is the comment what it stays.
+ * Rejects when somebody is at the table for long.
+ */
+export async function dropOtherTable(
+  db: Db,
+  name: string,
+  isUnused: (table: OtherTable) => boolean,
+): Promise<void> {
+  const work = async (inner: Db) => {
+    const canGo = async () => (await listOtherTables(inner, name)).some(isUnused);
+    if (!(await canGo())) return;
+    // A reader's statement holds the table for moments; a report of BI may for long.
+    await inner.execute(sql`set local lock_timeout = '2s'`);
+    await inner.execute(sql`lock table ${tableOf(name)} in access exclusive mode`);
+    if (await canGo()) await inner.execute(sql`drop table ${tableOf(name)} cascade`);
+  };
+  await withTransaction(db, work).catch((thrown: unknown) => {
+    if (toDatabaseError(thrown).code !== NO_TABLE) throw thrown;
+  });
 }
 
 /** The number of rows of a version of the dataset, for limits: exact. */

@@ -1,9 +1,9 @@
 import { sql } from "drizzle-orm";
-import { type Db, withTransaction } from "../../db/context.ts";
+import type { Db } from "../../db/context.ts";
 import { datasets } from "../../db/tables/datasets.ts";
 import type { Log } from "../../lib/log.ts";
 import type { DatasetStore } from "./dataset-store.ts";
-import { dropTable, listOtherTables, tableOf } from "./dataset-tables.ts";
+import { dropOtherTable, listOtherTables, type OtherTable, tableOf } from "./dataset-tables.ts";
 
 /**
  * Readers go on for this long after a change: what it removed stays until then. `readers` give up earlier, so that none
@@ -25,7 +25,7 @@ export function createDatasetUpkeep(store: DatasetStore, log: Log): DatasetUpkee
   /** The versions that datasets had, by the time when that was read, oldest first. */
   const seen: { readonly at: number; readonly versions: ReadonlyMap<string, number> }[] = [];
 
-  const isOrphan = ({ name, state }: Awaited<ReturnType<typeof listOtherTables>>[number]) => {
+  const isOrphan = ({ name, state }: OtherTable) => {
     if (ownLoads.has(name)) return false;
     if (state.kind === "retired") return state.at + KEEP_MS <= clock.now();
     // Only this process uses the embedded database: a load that is not its own has crashed.
@@ -36,13 +36,7 @@ export function createDatasetUpkeep(store: DatasetStore, log: Log): DatasetUpkee
       const tables = (await database.askOwn(listOtherTables)).filter(isOrphan);
       for (const { name } of tables) {
         await database
-          .askOwn((db) =>
-            withTransaction(db, async (inner) => {
-              // A reader's statement holds the table for moments; a report of BI may for long.
-              await inner.execute(sql`set local lock_timeout = '2s'`);
-              await dropTable(inner, name);
-            }),
-          )
+          .askOwn((db) => dropOtherTable(db, name, isOrphan))
           .catch((thrown: unknown) =>
             log.warn({ err: thrown, table: name }, "a table of a dataset is dropped later"),
           );
