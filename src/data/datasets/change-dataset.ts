@@ -7,6 +7,7 @@ import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import { toDatabaseError } from "../../db/database-error.ts";
 import { escapeLike } from "../../db/escape-like.ts";
+import { ADVISORY_LOCK } from "../../db/locks/advisory-locks.ts";
 import { type DatasetColumn, datasets } from "../../db/tables/datasets.ts";
 import { randomBase62 } from "../../lib/id.ts";
 import { fireEvents } from "../../queue/internal-events.ts";
@@ -14,6 +15,7 @@ import { checkColumns, checkDatasetName } from "./columns.ts";
 import {
   type DatasetRow,
   type DatasetStore,
+  noDataset,
   readableBy,
   readDataset,
   readWritable,
@@ -112,7 +114,7 @@ export async function createDataset(
   refuseSharing(given.visibility, actor.caller);
   const row = newDatasetRow(actor.caller.ownerId, given, store.clock.now());
   const created = await change(store, actor, frame("create", row.id), async (transaction) => {
-    await refuseTakenName(transaction, row.name);
+    await refuseNewDataset(transaction, row.name);
     await createDatasetTable(transaction, row.tableName, row);
     await transaction.insert(datasets).values(row);
     await store.views.show(transaction, row);
@@ -138,13 +140,14 @@ export async function updateDataset(
     if (Object.keys(given).length === 0 && addColumns.length === 0) {
       return { result: found, details: null };
     }
-    if (given.name !== undefined && given.name !== found.name) {
+    // Locked, so that two changes follow each other, and none follows a deletion.
+    const locking = transaction.select().from(datasets).where(eq(datasets.id, found.id));
+    const [before] = await locking.for("update");
+    if (before === undefined) throw noDataset();
+    if (given.name !== undefined && given.name !== before.name) {
       checkDatasetName(given.name);
       await refuseTakenName(transaction, given.name);
     }
-    // Locked, so that two additions follow each other.
-    const locking = transaction.select().from(datasets).where(eq(datasets.id, found.id));
-    const [before = found] = await locking.for("update");
     const columns = [...before.columns, ...addColumns];
     checkColumns(columns, before.key);
     if (addColumns.length > 0) await addTo(transaction, before.tableName, addColumns);
@@ -189,23 +192,27 @@ export async function deleteDataset(
 }
 
 /** Rejects with `invalid_value` for a name that is taken, and when there are too many datasets. */
-export async function refuseTakenName(transaction: Db, name: string): Promise<void> {
-  // Two datasets of one name at once: the index refuses the second one, as a conflict.
-  const [found] = await transaction
-    .select({ id: datasets.id })
-    .from(datasets)
-    .where(eq(datasets.name, name));
-  if (found !== undefined) {
-    throw new ServiceError("invalid_value", `There is a dataset named '${name}' already.`, {
-      param: "name",
-    });
-  }
+export async function refuseNewDataset(transaction: Db, name: string): Promise<void> {
+  await refuseTakenName(transaction, name);
   const [counted] = await transaction.select({ total: count() }).from(datasets);
   if ((counted?.total ?? 0) < DATASETS_MAX) return;
   throw new ServiceError(
     "invalid_value",
     `There are ${DATASETS_MAX} datasets, which is the most; delete some that are no longer used.`,
   );
+}
+
+async function refuseTakenName(transaction: Db, name: string): Promise<void> {
+  // Nobody else takes a name until the transaction ends.
+  await transaction.execute(sql`select pg_advisory_xact_lock(${ADVISORY_LOCK.datasetNames})`);
+  const [found] = await transaction
+    .select({ id: datasets.id })
+    .from(datasets)
+    .where(eq(datasets.name, name));
+  if (found === undefined) return;
+  throw new ServiceError("invalid_value", `There is a dataset named '${name}' already.`, {
+    param: "name",
+  });
 }
 
 export function detailsOf({ name, columns, key, visibility }: DatasetRow) {

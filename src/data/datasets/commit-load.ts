@@ -3,7 +3,7 @@ import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import { datasets } from "../../db/tables/datasets.ts";
 import { fireEvents } from "../../queue/internal-events.ts";
-import { refuseTakenName } from "./change-dataset.ts";
+import { refuseNewDataset } from "./change-dataset.ts";
 import { type DatasetRow, type DatasetStore, noDataset, tooManyRows } from "./dataset-store.ts";
 import {
   attachPart,
@@ -84,7 +84,7 @@ async function insertRecord(
   transaction: Db,
   dataset: DatasetRow,
 ): Promise<DatasetRow> {
-  await refuseTakenName(transaction, dataset.name);
+  await refuseNewDataset(transaction, dataset.name);
   await createDatasetTable(transaction, dataset.tableName, dataset);
   const createdAt = new Date(store.clock.now());
   const row = { ...dataset, createdAt, updatedAt: createdAt };

@@ -6,7 +6,7 @@ import type { Db } from "../../db/context.ts";
 import { datasets as records } from "../../db/tables/datasets.ts";
 import type { InternalEvents } from "../../queue/internal-events.ts";
 import type { Views } from "../views/open-views.ts";
-import { newDatasetRow, refuseTakenName } from "./change-dataset.ts";
+import { newDatasetRow, refuseNewDataset } from "./change-dataset.ts";
 import { createLoad } from "./dataset-load.ts";
 import { type DatasetStore, noDataset, readDataset, readWritable } from "./dataset-store.ts";
 import { createDatasetUpkeep, READER_GRACE_MS } from "./dataset-upkeep.ts";
@@ -102,7 +102,7 @@ export function openDatasets(
     },
     async loadNew(ownerId, given) {
       const dataset = newDatasetRow(ownerId, given, clock.now());
-      await database.askOwn((db) => refuseTakenName(db, dataset.name));
+      await database.askOwn((db) => refuseNewDataset(db, dataset.name));
       return createLoad(store, { dataset, isNew: true }, "append");
     },
     wake: store.wake,

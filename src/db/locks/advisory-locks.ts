@@ -31,6 +31,8 @@ export const ADVISORY_LOCK = {
   dataViews: 4_823_116_100,
   /** Lets one replica at a time create and drop the days of the statements of BI keys. */
   statementUpkeep: 4_823_116_101,
+  /** Serialises what takes a dataset's name. */
+  datasetNames: 4_823_116_102,
 } as const;
 
 const ANSWER_TIMEOUT_MS = 5_000;

@@ -1,5 +1,5 @@
 import { eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { updateDataset } from "../../../src/data/datasets/change-dataset.ts";
 import { createLoad } from "../../../src/data/datasets/dataset-load.ts";
 import { listOtherTables } from "../../../src/data/datasets/dataset-tables.ts";
@@ -9,7 +9,7 @@ import type { Database } from "../../../src/db/database.ts";
 import { datasets as records } from "../../../src/db/tables/datasets.ts";
 import { outboxEvents } from "../../../src/db/tables/outbox.ts";
 import type { JsonObject } from "../../../src/lib/json/json.ts";
-import { openedKind, openTestDatabase } from "../../support/servers/databases/test-database.ts";
+import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import { type DatasetStage, openDatasetStage } from "./dataset-stage.ts";
 
 const MINUTE = 60_000;
@@ -499,59 +499,6 @@ describe("what is left over", () => {
     }
     expect(await stage.tables(dataset)).toEqual(before);
     expect(await stage.rows(dataset)).toEqual([]);
-  });
-
-  describe.runIf(openedKind === "postgres")("of a load whose commit is under way", () => {
-    /** Begins a commit that `end` ends, as one whose caller has got an error meanwhile. */
-    async function committing(change: "append" | "upsert") {
-      const dataset = await stage.create({ columns: COLUMNS, key: ["n"] });
-      await stage.write(dataset, "append", numbered(0, 1_600));
-      const load = await stage.datasets.load(dataset, change);
-      await load.add(numbered(1_600, 3_200));
-      await load.prepare();
-      let end: () => void = () => undefined;
-      const ended = new Promise<void>((resolve) => {
-        end = resolve;
-      });
-      let committed = Promise.resolve();
-      await new Promise<void>((written) => {
-        committed = database.askOwn((db) =>
-          withTransaction(db, async (transaction) => {
-            await load.commit(transaction, null);
-            written();
-            await ended;
-          }),
-        );
-      });
-      const isWaitedFor = async () => {
-        const [waiting] = await database.db.execute(
-          sql`select 1 from pg_locks where not granted and relation::regclass::text like ${`%${dataset.id}%`}`,
-        );
-        return waiting !== undefined;
-      };
-      return { dataset, load, committed, end, isWaitedFor };
-    }
-
-    it.each(["append", "upsert"] as const)("is the dataset's: %s", async (change) => {
-      const { dataset, load, committed, end, isWaitedFor } = await committing(change);
-      const discarded = load.discard();
-      await vi.waitUntil(isWaitedFor);
-      end();
-      await Promise.all([committed, discarded]);
-      expect(numbers(await stage.rows(dataset))).toEqual(sequence(0, 3_200));
-    });
-
-    it("is the dataset's too when the upkeep finds its table", async () => {
-      const { dataset, load, committed, end, isWaitedFor } = await committing("append");
-      stage.datasets.store.ownLoads.clear();
-      stage.passTime(31 * MINUTE);
-      const kept = stage.runJob("dataset_orphans");
-      await vi.waitUntil(isWaitedFor);
-      end();
-      await Promise.all([committed, kept]);
-      await load.discard();
-      expect(numbers(await stage.rows(dataset))).toEqual(sequence(0, 3_200));
-    });
   });
 
   it("of replaced tables goes when no reader can be at them", async () => {
