@@ -71,8 +71,8 @@ const QUERY = resourceRoute({
   operationId: "queryData",
   summary: "Run an SQL statement that reads",
   description:
-    "In PostgreSQL's SQL, over the tables that the key may read. It has no pages: `has_more` tells that there were more " +
-    "rows than `max_rows`.",
+    "In PostgreSQL's SQL, over the tables that the key may read, which information_schema lists; the catalogs of " +
+    "PostgreSQL are refused. It has no pages: `has_more` tells that there were more rows than `max_rows`.",
   query: statementQuery,
   body: statement,
   answer: { ...ROWS, schema: rowsSchema },

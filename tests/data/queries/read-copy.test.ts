@@ -108,7 +108,7 @@ const list = async (name: string, query = "") => {
   const { asOf, body } = await readList(reads, admitted, asked, new AbortController().signal);
   return { asOf, data: JSON.parse(await textOf(body)).data };
 };
-const query = async (text: string) => {
+const query = async (text: string, as = principal()) => {
   const asked = {
     sql: text,
     values: [],
@@ -116,7 +116,7 @@ const query = async (text: string) => {
     format: "json",
     spreadsheet: false,
   } as const;
-  const admitted = { principal: principal(), login: null };
+  const admitted = { principal: as, login: null };
   const { asOf, body } = await readStatement(reads, admitted, asked, new AbortController().signal);
   return { asOf, data: JSON.parse(await textOf(body)).data };
 };
@@ -139,6 +139,24 @@ describe("a read of the embedded copy", () => {
     failAt = without("never");
     await expect(query("select id from never")).rejects.toMatchObject(BEING_MADE);
     expect(rounds()).toBe(1);
+  });
+
+  it("by a query does not tell that there is a table for others", async () => {
+    const all = views;
+    const seen = principal();
+    views = [...views, made("secret", "note")];
+    expect(await query("select note from secret")).toMatchObject({ data: expect.any(Array) });
+    for (const text of ["select noted from NAME", "select x.* from data.NAME as x"]) {
+      const [hidden, none] = await Promise.all(
+        ["secret", "nothing"].map(async (name) => {
+          const error = await query(text.replace("NAME", name), seen).catch((thrown) => thrown);
+          return { ...error, message: error.message.replaceAll(name, "NAME") };
+        }),
+      );
+      expect(hidden).toMatchObject({ ext: { sqlstate: "42P01" } });
+      expect(hidden).toEqual(none);
+    }
+    views = all;
   });
 
   it.each([

@@ -4,7 +4,8 @@ import type { FunctionCatalog } from "../../../lib/sql-gate/postgres/function-ca
 import type { TreeNode } from "../../../lib/sql-gate/postgres/parse-postgres.ts";
 import type { PostgresPolicy } from "../../../lib/sql-gate/postgres/policy.ts";
 import { Refused } from "../../../lib/sql-gate/verdict.ts";
-import { PORT_POLICY, queryPolicy } from "./port-policy.ts";
+import { checkQueryNames } from "./check-query-names.ts";
+import { PORT_POLICY, QUERY_POLICY } from "./port-policy.ts";
 import { checkSetting } from "./settings.ts";
 import type { GateOptions, PortStatementKind } from "./statement-gate.ts";
 
@@ -22,7 +23,10 @@ export function checkPortStatement(
   const node = body as TreeNode;
   const session = SESSION_STATEMENTS.get(type);
   if (isOneQuery) {
-    return checkReading(type, statement, { catalog, policy: queryPolicy(relations) });
+    const kind = checkReading(type, statement, { catalog, policy: QUERY_POLICY });
+    const query = type === "ExplainStmt" ? (node["query"] as TreeNode) : statement;
+    if (kind === "read") for (const name of checkQueryNames(query)) relations.add(name);
+    return kind;
   }
   if (session === undefined) {
     if (type === "SelectStmt" && isUnlock(node)) return "discard";

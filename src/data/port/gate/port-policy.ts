@@ -5,6 +5,7 @@ import {
 import type { TreeNode } from "../../../lib/sql-gate/postgres/parse-postgres.ts";
 import type { PostgresPolicy, RelationName } from "../../../lib/sql-gate/postgres/policy.ts";
 import { type Refusal, Refused } from "../../../lib/sql-gate/verdict.ts";
+import { refuseCatalog } from "./check-query-names.ts";
 import { checkSetting } from "./settings.ts";
 
 /** Bytes of a text in UTF-8. */
@@ -99,27 +100,18 @@ export const PORT_POLICY: PostgresPolicy = {
   checkCall,
 };
 
-/**
- * For `query`, whose session is the next one's: nothing may be set.
- * @param relations gets the names that the statement reads and that can be views of `data`.
- */
-export function queryPolicy(relations: Set<string>): PostgresPolicy {
-  return {
-    ...PORT_POLICY,
-    refuseRelation(relation) {
-      const { schema = "data", name } = relation;
-      if (schema === "data") relations.add(name);
-      return refuseRelation(relation);
-    },
-    checkCall(called) {
-      if (called !== SET_CONFIG) return;
-      throw new Refused(
-        "set_config is refused here: each query has a session of its own.",
-        "Convert in the query, such as with to_char or AT TIME ZONE.",
-      );
-    },
-  };
-}
+/** For `query`, whose session is the next one's: nothing may be set. See also `checkQueryNames`. */
+export const QUERY_POLICY: PostgresPolicy = {
+  ...PORT_POLICY,
+  refuseRelation: (relation) => refuseCatalog(relation) ?? refuseRelation(relation),
+  checkCall(called) {
+    if (called !== SET_CONFIG) return;
+    throw new Refused(
+      "set_config is refused here: each query has a session of its own.",
+      "Convert in the query, such as with to_char or AT TIME ZONE.",
+    );
+  },
+};
 
 const SCHEMAS = {
   functions: new Set(["pg_catalog", "information_schema"]),

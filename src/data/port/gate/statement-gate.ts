@@ -34,7 +34,7 @@ export type GateVerdict =
       readonly statements: readonly PortStatementKind[];
       /** The text without literals. */
       readonly normalized: string;
-      /** With `isOneQuery`: what the statement reads that can be a view of `data`. A name of its own WITH may be there too. */
+      /** With `isOneQuery`: what the statement reads that can only be a view of `data`. */
       readonly relations: readonly string[];
       readonly refusal?: undefined;
     }

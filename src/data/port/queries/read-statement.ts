@@ -1,3 +1,4 @@
+import type { Principal } from "../../principal.ts";
 import type { ReadFailure, ReadRequest, Statement } from "../../process/process-messages.ts";
 import type { Control } from "../control.ts";
 import { type Engine, EngineRefusal } from "../engine.ts";
@@ -48,7 +49,7 @@ export function createStatementReader(parts: ReadParts): StatementReader {
         if (request.via === "query") {
           const verdict = await checkText(request.sql, held.session.catalog, { isOneQuery: true });
           log.text = verdict.normalized;
-          const refusal = refusalOf(verdict);
+          const refusal = refusalOf(verdict) ?? refuseUnseen(verdict, request.principal);
           if (refusal !== undefined) {
             held.release(true);
             log.write({ rows: 0, bytes: 0, outcome: "refused", code: refusal.code });
@@ -103,6 +104,20 @@ async function* bodyOf(run: StatementRun): AsyncGenerator<Buffer, void> {
   } finally {
     run.abandon();
   }
+}
+
+/**
+ * The words of the database for a view that the principal may not read would tell that it is there, and what its columns
+ * are.
+ */
+function refuseUnseen(verdict: GateVerdict, { views }: Principal): ReadFailure | undefined {
+  const unseen = relationsOf(verdict).find((name) => !views.includes(name));
+  if (unseen === undefined) return undefined;
+  return {
+    code: UNDEFINED_TABLE,
+    message: `relation "${unseen}" does not exist`,
+    hint: "GET /v1/data lists the tables that you may read.",
+  };
 }
 
 const relationsOf = (verdict: GateVerdict): readonly string[] =>

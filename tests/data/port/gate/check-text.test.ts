@@ -168,6 +168,98 @@ describe.each(servers)("The gate of the port with the functions of $name", ({ na
     );
   });
 
+  describe("keeps from a query what others have", () => {
+    const refusalOf = async (text: string) =>
+      (await check(text, catalog, { ...OPTIONS, isOneQuery: true })).refusal;
+
+    beforeAll(() =>
+      server.run(`create view data.salaries_of_board as select 1 as secret_column;
+        comment on view data.salaries_of_board is 'secret comment'`),
+    );
+    afterAll(() => server.run("drop view data.salaries_of_board"));
+
+    /** Some views of information_schema are closed to a plain role: they bring no rows. */
+    const readAsReader = async (text: string) => {
+      await becomeReader();
+      const rows = await server.run(text).catch(() => []);
+      await becomeOwner();
+      return rows;
+    };
+
+    it.each([
+      "select relname, obj_description(oid) from pg_class",
+      "select attname from pg_catalog.pg_attribute",
+      "explain select * from pg_views",
+      "table pg_roles",
+      "select application_name from pg_stat_activity",
+      "with pg_class as (select 1) select * from pg_class",
+      "select 'data.salaries_of_board'::regclass",
+      "select '{data.salaries_of_board}'::regclass[], '{}'::_regclass",
+      "select regclass('data.salaries_of_board')",
+      "select regclassin('data.salaries_of_board')",
+      "select array_in('{16385,16386}', 2205, -1)",
+      "select 16385::regtype, cast(10 as regrole)",
+      "select to_regclass('data.salaries_of_board') is null",
+      "select has_table_privilege('data.salaries_of_board', 'select')",
+      "select pg_catalog.obj_description(16385)",
+      "select (16385).obj_description",
+      "select x.pg_get_viewdef from (select 16385::oid as y) as x",
+      "select format_type(16385, null)",
+      "select null::data.salaries_of_board",
+      "select row_to_json(null::salaries_of_board)",
+      "select * from json_to_record('{}') as x(a salaries_of_board)",
+      "select pg_input_is_valid('1', 'data.salaries_of_board')",
+      "select makeaclitem(10, 10, 'select', false)",
+    ])("%s", async (text) => {
+      expect(await refusalOf(text)).toMatchObject({
+        code: "42501",
+        hint: expect.stringMatching(/information_schema|another type|Check its name/),
+      });
+    });
+
+    it("and no function that knows names is left", async () => {
+      const functions = await server.run(`
+        select distinct proname as name from pg_proc
+        where pronamespace = 'pg_catalog'::regnamespace and exists (
+          select from unnest(proargtypes::oid[] || prorettype || coalesce(proallargtypes, '{}')) as part (type)
+          where format_type(type, null) ~ '^(reg(?!config|dictionary)|aclitem)')`);
+      expect(functions.length).toBeGreaterThan(50);
+      for (const { name: called } of functions) {
+        // It tells the type of a value that the query has.
+        if (called === "pg_typeof") continue;
+        expect(await refusalOf(`select "${called}"(1)`), `${called}`).toBeDefined();
+      }
+    });
+
+    it("and lets it ask information_schema, which has what the role may read", async () => {
+      const views = await server.run(
+        "select relname as name from pg_class where relnamespace = 'information_schema'::regnamespace and relkind = 'v'",
+      );
+      const refused: unknown[] = [];
+      for (const { name: view } of views) {
+        const text = `select * from information_schema."${view}"`;
+        if ((await refusalOf(text)) !== undefined) refused.push(view);
+        else expect(JSON.stringify(await readAsReader(text)), text).not.toMatch(/secret|salaries/);
+      }
+      expect(refused).toEqual(["udt_privileges"]);
+      const rows = await readAsReader("select table_name from information_schema.tables");
+      expect(rows).toContainEqual({ table_name: "customers" });
+    });
+
+    it("and nothing else", async () => {
+      for (const text of [
+        "select pg_typeof(1), pg_size_pretty(5), pg_is_in_recovery(), regexp_replace('a', 'b', 'c')",
+        "select regr_slope(1, 2), '{1}'::int[], '{a}'::_text, date '2026-11-23', 'a'::char(3), 1::\"char\"",
+        "select to_tsvector('english'::regconfig, 'a'), x.has_it from (select true as has_it) as x",
+        "select * from data.pg_sales",
+        "explain select count(*) from customers",
+        "show server_version",
+      ]) {
+        expect(await refusalOf(text), text).toBeUndefined();
+      }
+    });
+  });
+
   it("refuses a statement in whatever form it is written", async () => {
     const random = createRandom(SEED);
     for (const statement of PORT_REFUSED.filter((one) => !/e'|\\|\0/i.test(one))) {
