@@ -108,13 +108,14 @@ export interface OutcomeRecord {
 
 /**
  * Records the outcome of a try and releases the lease. Resolves with false, and records nothing, when the claim is
- * lost.
+ * lost; with true also when this record was stored before, by a call whose answer was lost.
  */
 export async function recordOutcome(
   db: Db,
   job: Pick<Job, "id" | "token">,
-  { outcome, nextAttemptAt, now }: OutcomeRecord,
+  record: OutcomeRecord,
 ): Promise<boolean> {
+  const { outcome, nextAttemptAt, now } = record;
   const change = () => {
     if (outcome.kind === "done") return { deliveredAt: new Date(now), lastError: null };
     if (outcome.kind === "released") return { attempts: sql`${outboxEvents.attempts} - 1` };
@@ -126,7 +127,27 @@ export async function recordOutcome(
     .set({ leaseUntil: null, ...change() })
     .where(isHeld(job))
     .returning({ id: outboxEvents.id });
-  return recorded.length > 0;
+  return recorded.length > 0 || (await isRecorded(db, job, record));
+}
+
+/** The times of a record tell it from what others have stored. One that was released has none, and nobody asks. */
+async function isRecorded(
+  db: Db,
+  { id, token }: Pick<Job, "id" | "token">,
+  { outcome, nextAttemptAt, now }: OutcomeRecord,
+): Promise<boolean> {
+  if (outcome.kind === "released") return false;
+  const { claim, leaseUntil, deliveredAt, deadAt } = outboxEvents;
+  const isItsOwn = () => {
+    if (outcome.kind === "done") return eq(deliveredAt, new Date(now));
+    if (nextAttemptAt === undefined) return eq(deadAt, new Date(now));
+    return eq(outboxEvents.nextAttemptAt, new Date(nextAttemptAt));
+  };
+  const found = await db
+    .select({ id: outboxEvents.id })
+    .from(outboxEvents)
+    .where(and(eq(outboxEvents.id, id), eq(claim, token), isNull(leaseUntil), isItsOwn()));
+  return found.length > 0;
 }
 
 /**

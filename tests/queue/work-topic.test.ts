@@ -1,4 +1,4 @@
-import { sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { withTransaction } from "../../src/db/context.ts";
 import type { Database } from "../../src/db/database.ts";
@@ -117,6 +117,23 @@ describe("a claim", () => {
     expect(await record(job, { kind: "done" })).toBe(true);
   });
 
+  test.each<[string, JobOutcome, number | undefined]>([
+    ["success", { kind: "done" }, undefined],
+    ["failure", { kind: "failed", error: "503" }, 60_000],
+    ["last failure", { kind: "failed", error: "503" }, undefined],
+  ])("that has recorded a %s says so when it is asked again", async (_, outcome, pauseMs) => {
+    await store("runs", "any");
+    const job = await claimOne();
+    const now = clock.now();
+    const nextAttemptAt = pauseMs === undefined ? undefined : now + pauseMs;
+    const once = () => recordOutcome(database.db, job, { outcome, nextAttemptAt, now });
+    expect(await once()).toBe(true);
+    const stored = await onlyOne();
+    expect(await once()).toBe(true);
+    expect(await onlyOne()).toEqual(stored);
+    expect(await record({ ...job, token: job.token + 1 }, outcome, nextAttemptAt)).toBe(false);
+  });
+
   test("records nothing when its job was handed back, given up or redriven meanwhile", async () => {
     await store("runs", "any");
     const released = await claimOne();
@@ -182,6 +199,33 @@ describe("work that takes longer than a lease", () => {
     await untilNonePending();
     expect(times).toBe(1);
     expect(await onlyOne()).toMatchObject({ attempts: 1, deadAt: null });
+  });
+
+  test("is counted and logged once though the answer of its record was lost", async () => {
+    await store("runs", "refused");
+    let isLost = false;
+    const db = new Proxy(database.db, {
+      get(target, name) {
+        if (name !== "update" || isLost) return Reflect.get(target, name);
+        isLost = true;
+        const returning = async (set: object, where: SQL) => {
+          await target.update(outboxEvents).set(set).where(where);
+          throw Object.assign(new Error("lost"), { code: "CONNECTION_CLOSED" });
+        };
+        return () => ({
+          set: (set: object) => ({
+            where: (where: SQL) => ({ returning: () => returning(set, where) }),
+          }),
+        });
+      },
+    });
+    const counts = { delivered: 0, failed: 0, given_up: 0 };
+    const topic = { name: "runs", pausesMs: [10], counts };
+    const refuse = async (): Promise<JobOutcome> => ({ kind: "refused", error: "410" });
+    open.push(workTopic({ db, clock, log }, { ...topic, work: refuse }));
+    await vi.waitFor(() => expect(counts).toEqual({ delivered: 0, failed: 0, given_up: 1 }), WAIT);
+    expect(lines.join("")).toContain("a job failed and is given up");
+    expect(lines.join("")).not.toContain("is dropped");
   });
 
   test("is aborted when its claim was lost, and its outcome is dropped", async () => {
