@@ -1,4 +1,4 @@
-import { int32 } from "../protocol/fields.ts";
+import { FieldReader, int32 } from "../protocol/fields.ts";
 
 /** What a database's answer to Execute holds, without a copy of it. */
 export interface PortalAnswer {
@@ -11,6 +11,8 @@ export interface PortalAnswer {
 
 const ENDS = new Set(["C", "s", "I", "E"]);
 const HEAD_BYTES = 5;
+/** They are the embedded database's own: a client was told at its start who it is. */
+const UNREPORTED: ReadonlySet<string> = new Set(["session_authorization", "is_superuser"]);
 
 /** Yields the type and the place of each message of whole messages. */
 function* messagesOf(bytes: Buffer): Generator<{ type: string; from: number; to: number }> {
@@ -42,6 +44,18 @@ export function without(bytes: Buffer, types: string): Buffer {
     if (!types.includes(type)) kept.push(bytes.subarray(from, to));
   }
   return kept.length === 1 && kept[0] !== undefined ? kept[0] : Buffer.concat(kept);
+}
+
+/** What an answer of ours has for the client: its changed parameters. Throws where the statement failed. */
+export function reportsOf(bytes: Buffer): Buffer {
+  if (hasError(bytes)) throw new Error("The settings of a session on the copy cannot be set.");
+  const reports: Buffer[] = [];
+  for (const { type, from, to } of messagesOf(bytes)) {
+    if (type !== "S") continue;
+    const name = new FieldReader(bytes.subarray(from + HEAD_BYTES, to)).text();
+    if (!UNREPORTED.has(name)) reports.push(bytes.subarray(from, to));
+  }
+  return Buffer.concat(reports);
 }
 
 /** The first error alone; undefined where there is none. */

@@ -6,7 +6,7 @@ import { errorResponse, readyForQuery, type ServerError } from "../protocol/back
 import { FieldReader } from "../protocol/fields.ts";
 import { query, runAside, sync } from "../protocol/frontend-messages.ts";
 import type { Message } from "../protocol/message-reader.ts";
-import { hasError, readStatus } from "./answers.ts";
+import { hasError, readStatus, reportsOf, without } from "./answers.ts";
 import { passMessage } from "./pass-message.ts";
 import type { Runner } from "./runner.ts";
 import type { SessionHost } from "./session-host.ts";
@@ -202,15 +202,15 @@ export class CopySession implements EngineSession, Runner {
     this.finished();
     this.isIdle = status === "I";
     this.#isHolding = false;
-    if (status === "I") {
-      this.#isHolding = await this.memory.read(this.#host.database);
-      if (!this.#isHolding) {
-        const turn = this.#turn;
-        this.#turn = undefined;
-        turn?.end();
-      }
+    if (status !== "I") return this.emit(answer);
+    const { isHolding, reports } = await this.memory.read(this.#host.database);
+    this.#isHolding = isHolding;
+    if (!isHolding) {
+      const turn = this.#turn;
+      this.#turn = undefined;
+      turn?.end();
     }
-    await this.emit(answer);
+    await this.emit(Buffer.concat([without(answer, "Z"), reports, readyForQuery("I")]));
   }
 
   /** Waits for the turn and sets the session up. False where an error went to the client instead. */
@@ -273,12 +273,13 @@ export class CopySession implements EngineSession, Runner {
     this.#limit.finished();
   }
 
-  async becomeReader(): Promise<void> {
+  async becomeReader(): Promise<Buffer> {
     const role = quoteName(this.#host.roleOf(this));
     const statements = [...this.#ownStatements(), `set role ${role}`];
     const answer = await this.execute(query(statements.join("; ")));
     if (hasError(answer)) throw new Error("The role of a session on the copy is gone.");
     this.memory.loseUnnamed();
+    return reportsOf(answer);
   }
 
   async setAgain(): Promise<void> {

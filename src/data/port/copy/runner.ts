@@ -14,8 +14,11 @@ export interface Runner {
   readonly reasonToStop: () => ServerError | undefined;
   /** The statement has ended, so the next one has its own time. */
   readonly finished: () => void;
-  /** Does what `setAgain` does and sets the role again, whatever becomes of the transaction. */
-  readonly becomeReader: () => Promise<void>;
+  /**
+   * Does what `setAgain` does and sets the role again, whatever becomes of the transaction. Returns what the client is told
+   * of changed parameters.
+   */
+  readonly becomeReader: () => Promise<Buffer>;
   /** Sets the time of the rows and what the client has set at its start again, as a part of the transaction. */
   readonly setAgain: () => Promise<void>;
 }

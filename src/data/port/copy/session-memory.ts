@@ -1,4 +1,6 @@
 import { quoteText } from "../../copy/quote-sql.ts";
+import { query } from "../protocol/frontend-messages.ts";
+import { reportsOf } from "./answers.ts";
 import { type CopyDatabase, CopyError } from "./copy-database.ts";
 
 /** The texts of prepared statements that a session may keep. */
@@ -12,6 +14,8 @@ const OWN_SETTINGS = [
   // They never outlive a transaction, though the database lists them, and it takes them only before its first query.
   ...["transaction_isolation", "transaction_read_only", "transaction_deferrable"],
 ];
+
+type Queried = Pick<CopyDatabase, "query" | "execute">;
 
 /**
  * What a session has set and prepared. The database forgets it after the session's turn, and learns it again with the
@@ -134,21 +138,27 @@ export class SessionMemory {
   }
 
   /**
-   * Reads what the turn has changed, at the end of its transaction. Returns true while cursors are open that outlive it.
+   * Reads what the turn has changed, at the end of its transaction. `isHolding` while cursors are open that outlive it.
    */
-  async read(database: Pick<CopyDatabase, "query">): Promise<boolean> {
+  async read(
+    database: Queried,
+  ): Promise<{ readonly isHolding: boolean; readonly reports: Buffer }> {
     if (this.#isChanged || this.#setsByCall || this.#mayHold) this.loseUnnamed();
-    if (this.#isChanged || this.#setsByCall) await this.#readChanges(database);
+    const isToRead = this.#isChanged || this.#setsByCall;
+    const reports = isToRead ? await this.#readChanges(database) : Buffer.alloc(0);
     this.#isChanged = false;
-    if (!this.#mayHold) return false;
-    const [held] = await database.query("select 1 from pg_catalog.pg_cursors limit 1");
-    this.#mayHold = held !== undefined;
-    return this.#mayHold;
+    if (this.#mayHold) {
+      const [held] = await database.query("select 1 from pg_catalog.pg_cursors limit 1");
+      this.#mayHold = held !== undefined;
+    }
+    return { isHolding: this.#mayHold, reports };
   }
 
-  async #readChanges(database: Pick<CopyDatabase, "query">): Promise<void> {
+  /** Returns what the client is told of parameters that have their value of its start again. */
+  async #readChanges(database: Queried): Promise<Buffer> {
     // SET … TO DEFAULT has the tag of any SET.
-    for (const sql of this.restoring) await database.query(sql);
+    const restored = this.restoring.map((sql) => database.execute(query(sql)));
+    const reports = (await Promise.all(restored)).map(reportsOf);
     const set = await database.query(
       `select name, setting from pg_catalog.pg_settings where source = 'session' and name not in (${OWN_SETTINGS.map(quoteText).join(", ")})`,
     );
@@ -166,5 +176,6 @@ export class SessionMemory {
     for (const name of this.#live) {
       if (name !== "" && !there.has(name)) this.forget(name);
     }
+    return Buffer.concat(reports);
   }
 }

@@ -108,11 +108,12 @@ async function complete(runner: Runner, { rest, end, endBody, rows }: Completed)
   const tag = end === "C" ? readTag(endBody) : "";
   runner.memory.note(tag);
   // The database is its superuser after it, so this comes before anything else of the client.
-  if (tag === "DISCARD ALL") await runner.becomeReader();
+  const reports = tag === "DISCARD ALL" ? [await runner.becomeReader()] : [];
   // It may have been RESET ALL.
-  else if (tag === "RESET") await runner.setAgain();
+  if (tag === "RESET") await runner.setAgain();
   runner.finished();
-  await runner.emit(Buffer.concat([rest, message(end, rows > 0 ? sumOf(tag, rows) : endBody)]));
+  const ended = message(end, rows > 0 ? sumOf(tag, rows) : endBody);
+  await runner.emit(Buffer.concat([rest, ended, ...reports]));
 }
 
 /** The tag of a run in several goes: the database counts the rows of the last one alone. */

@@ -139,6 +139,29 @@ describe("a session on the embedded copy", () => {
     expect(typesOf(await (await open()).query("select 1"))).toBe("TDCZ");
   });
 
+  test.each([
+    "reset timezone",
+    "reset all",
+    "discard all",
+    "set timezone to default",
+    "begin; set timezone to default; commit",
+  ])("is told of the values of its start by %s", async (sql) => {
+    for (const given of [{ TimeZone: "Asia/Tokyo" }, undefined]) {
+      const client = await open(ann, given);
+      const statements = sql
+        .split("; ")
+        .flatMap((one) => [parse("", one), bind("", "", []), execute("", 0)]);
+      for (const message of [query(sql), Buffer.concat([...statements, sync()])]) {
+        await client.rows("set timezone = 'Europe/Berlin'");
+        const reports = (await client.ask(message)).flatMap(({ type, body }) =>
+          type === "S" ? [body.toString().split("\0").slice(0, 2).join(" ")] : [],
+        );
+        expect(reports.at(-1)).toBe(`TimeZone ${given?.TimeZone ?? "UTC"}`);
+        expect(reports.every((report) => report.startsWith("TimeZone "))).toBe(true);
+      }
+    }
+  });
+
   test("stays its own reader after DISCARD ALL, by either protocol", async () => {
     const client = await open();
     expect(tagsOf(await client.query("discard all"))).toEqual(["DISCARD ALL"]);
