@@ -115,7 +115,7 @@ function refuseUnseen(verdict: GateVerdict, { views }: Principal): ReadFailure |
   if (unseen === undefined) return undefined;
   return {
     code: UNDEFINED_TABLE,
-    message: `relation "${unseen}" does not exist`,
+    message: `relation "${unseen}" does not exist.`,
     hint: "GET /v1/data lists the tables that you may read.",
   };
 }
