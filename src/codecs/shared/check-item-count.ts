@@ -4,7 +4,7 @@ import { invalidValue } from "./check-request.ts";
 const MAX_ITEMS = 100_000;
 /** Covers a list, its items, a list in an item, and the items of that list. Deeper lists are not counted. */
 const CHECKED_DEPTH = 4;
-/** Of the conversation: the content of a document, of a tool's result, in a message. */
+/** Of the conversation: the content of a document, of a tool's result, in a message. Lists in a call's input count too. */
 const CONVERSATION_DEPTH = 8;
 const CONVERSATIONS: ReadonlySet<string> = new Set(["messages", "input"]);
 

@@ -1,5 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { addUp, chunk, createRandom, FINISH, readChunks } from "./read-streams.ts";
+import { createStreamReader } from "../../../src/codecs/chat-completions/client/client-stream.ts";
+import {
+  addUp,
+  chunk,
+  createRandom,
+  FINISH,
+  MAX_EVENT_BYTES,
+  readChunks,
+  readPieces,
+  toFrame,
+} from "./read-streams.ts";
 
 const ARGUMENTS =
   '{"path": "a\\u00fc.txt",  "n":1e2, "nested":{"__proto__":[1,2,"\\\\"]}, "t":"日本 👍"}';
@@ -95,6 +105,44 @@ describe("text amid the arguments of a call", () => {
       FINISH,
     );
     expect(addUp(events)).toMatchObject({ text: "ab", calls: [whole], end: "tool-calls" });
+  });
+
+  it.each([
+    ["none", "", "Now"],
+    ["no JSON, but brackets that match", "{'a': [1]}", "Now"],
+  ])("is told at once after arguments that are %s", (_what, given, text) => {
+    const reader = createStreamReader(MAX_EVENT_BYTES);
+    const call = toFrame(calls(fragment(0, given, { id: "c", name: "f" })));
+    reader.read(Buffer.from(call));
+    const events = [...reader.read(Buffer.from(toFrame(chunk({ content: text }))))];
+    expect(events.map(({ type }) => type)).toContain("text-delta");
+  });
+
+  it("that is only white space does not end a call without arguments so far", () => {
+    const events = readChunks(
+      calls(fragment(0, "", { id: "c", name: "f" })),
+      chunk({ content: "\n" }),
+      calls(fragment(0, whole.arguments)),
+      FINISH,
+    );
+    expect(addUp(events)).toMatchObject({ text: "\n", calls: [whole] });
+  });
+
+  it("costs no more than it has, however long the arguments go on", () => {
+    // Read anew with each fragment, these arguments take minutes.
+    const pieces = Array.from({ length: 60_000 }, () => calls(fragment(0, "wörd\\n ")));
+    const frames = [begun, calls(fragment(0, '"')), chunk({ content: "\n" }), ...pieces];
+    const end = [calls(fragment(0, '"}')), FINISH, "[DONE]"];
+    const read = addUp(readPieces([...frames, ...end].map((one) => Buffer.from(toFrame(one)))));
+    expect([read.text, read.calls[0]?.arguments.length]).toEqual(["\n", 8 + 1 + 60_000 * 7 + 2]);
+  });
+
+  it("is not held for ever: what is long ends the call", () => {
+    const long = Array.from({ length: 100 }, () => chunk({ content: "x".repeat(100) }));
+    const reader = createStreamReader(MAX_EVENT_BYTES);
+    const text = [begun, ...long].map(toFrame).join("");
+    const events = [...reader.read(Buffer.from(text))];
+    expect(events.filter(({ type }) => type === "text-delta").length).toBeGreaterThan(50);
   });
 
   it("is told at the end when the arguments never are", () => {

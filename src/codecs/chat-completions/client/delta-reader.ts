@@ -8,6 +8,9 @@ import type { WireDelta } from "./wire-chunk.ts";
 
 type Kind = "text" | "reasoning" | "refusal";
 
+/** More text is no accident between two pieces of a call: the call goes on no more. */
+const MAX_HELD_CHARACTERS = 8_192;
+
 interface Piece {
   readonly kind: Kind;
   readonly text: string;
@@ -24,6 +27,7 @@ export class DeltaReader {
   #extras: JsonObject[] = [];
   /** Text that came amid the arguments of a call: engines that decode several tokens at once mix them. */
   #held: Piece[] = [];
+  #heldText = "";
 
   constructor(writer: EventWriter) {
     this.#writer = writer;
@@ -70,7 +74,7 @@ export class DeltaReader {
   end(): JsonObject | undefined {
     this.#calls.end();
     this.#flushThinking();
-    this.#writeAll(this.#held);
+    this.#writeAll();
     this.#flushExtras();
     return joinExtras(this.#extras);
   }
@@ -99,8 +103,14 @@ export class DeltaReader {
 
   #write(kind: Kind, text: string): void {
     const extra = this.#takeExtras();
-    if (this.#calls.isWithinCall) this.#held.push({ kind, text, extra });
-    else this.#writer.delta(kind, text, extra);
+    if (!this.#calls.isWithinCall(this.#heldText + text)) {
+      if (this.#held.length > 0) this.#writeAll();
+      this.#writer.delta(kind, text, extra);
+      return;
+    }
+    this.#held.push({ kind, text, extra });
+    this.#heldText += text;
+    if (this.#heldText.length > MAX_HELD_CHARACTERS) this.#writeAll();
   }
 
   #takeExtras(): JsonObject | undefined {
@@ -111,12 +121,14 @@ export class DeltaReader {
   }
 
   #writeHeld(): void {
-    if (this.#held.length > 0 && !this.#calls.isWithinCall) this.#writeAll(this.#held);
+    if (this.#held.length > 0 && !this.#calls.isWithinCall(this.#heldText)) this.#writeAll();
   }
 
-  #writeAll(pieces: readonly Piece[]): void {
+  #writeAll(): void {
+    const held = this.#held;
     this.#held = [];
-    for (const { kind, text, extra } of pieces) this.#writer.delta(kind, text, extra);
+    this.#heldText = "";
+    for (const { kind, text, extra } of held) this.#writer.delta(kind, text, extra);
   }
 
   /** Writes extras of tokens without text of their own, such as half a character. */

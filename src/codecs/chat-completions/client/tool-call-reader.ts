@@ -1,5 +1,6 @@
 import { ServiceError } from "../../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
+import { JsonProgress } from "../../../lib/json/json-progress.ts";
 import type { EventWriter } from "../../shared/event-writer.ts";
 
 /**
@@ -14,10 +15,8 @@ interface Call {
   block: number | undefined;
   /** Arguments that came before the name. */
   pending: string;
-  /** All that were written. */
-  arguments: string;
-  /** Whether the written ones are a whole JSON value; undefined until it is asked for. */
-  isWhole: boolean | undefined;
+  hasArguments: boolean;
+  readonly progress: JsonProgress;
 }
 
 /** A piece of a call, or a whole one. */
@@ -49,10 +48,15 @@ export class ToolCallReader {
     return this.#callIds.size > 0;
   }
 
-  /** True while the arguments of an open call are not a whole JSON value: it goes on, whatever comes between. */
-  get isWithinCall(): boolean {
+  /**
+   * Whether this text comes amid the arguments of an open call, which go on, whatever comes between. Before the arguments
+   * begin that is white space alone: a call may have none.
+   */
+  isWithinCall(text: string): boolean {
     if (!this.#writer.hasOpenCalls) return false;
-    return this.#calls.some((call) => this.#isOpen(call) && !isWhole(call));
+    return this.#calls.some(
+      (call) => this.#isOpen(call) && call.progress.isOpen(text.trim() === ""),
+    );
   }
 
   /** Writes the fragments that go on with open calls, and returns the others. */
@@ -101,7 +105,10 @@ export class ToolCallReader {
   }
 
   #add({ index, id }: Fragment): Call {
-    const call: Call = { id, block: undefined, pending: "", arguments: "", isWhole: undefined };
+    const call: Call = {
+      ...{ id, block: undefined, pending: "", hasArguments: false },
+      progress: new JsonProgress(),
+    };
     this.#calls.push(call);
     if (index !== undefined) this.#byIndex.set(index, call);
     return call;
@@ -126,8 +133,8 @@ export class ToolCallReader {
         "The engine continued a tool call that it had ended.",
       );
     }
-    call.arguments += text;
-    call.isWhole = undefined;
+    call.hasArguments = true;
+    call.progress.add(text);
     this.#writer.callDelta(call.block, text);
   }
 
@@ -143,21 +150,7 @@ export class ToolCallReader {
 /** Reports whether a fragment starts another call. Vendors that give every call the index 0 send each call whole. */
 function isAnother(call: Call, id: string, name: string): boolean {
   if (id !== "" && call.id !== "") return id !== call.id;
-  return id === "" && name !== "" && call.arguments !== "";
-}
-
-function isWhole(call: Call): boolean {
-  call.isWhole ??= isJson(call.arguments);
-  return call.isWhole;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return id === "" && name !== "" && call.hasArguments;
 }
 
 function readFragment(value: JsonObject): Omit<Fragment, "place"> {
