@@ -1,4 +1,5 @@
 import { readName } from "../../../lib/sql-gate/postgres/check-names.ts";
+import type { FunctionCatalog } from "../../../lib/sql-gate/postgres/function-catalog.ts";
 import type { TreeNode } from "../../../lib/sql-gate/postgres/parse-postgres.ts";
 import type { RelationName } from "../../../lib/sql-gate/postgres/policy.ts";
 import { walkTree } from "../../../lib/sql-gate/postgres/walk-tree.ts";
@@ -61,31 +62,24 @@ const TYPES: ReadonlySet<string> = new Set([
 
 /**
  * Checks what a query names beside relations, and returns the relations that it reads by a name that is no `WITH` of its
- * own. Throws `Refused`.
+ * own there. Throws `Refused`.
  */
-export function checkQueryNames(query: TreeNode): readonly string[] {
-  const own = new Set<string>();
-  const read: RelationName[] = [];
+export function checkQueryNames(query: TreeNode, catalog: FunctionCatalog): readonly string[] {
+  const functions = catalog.safeFunctions.get("pg_catalog");
+  /** `a.f` and `(x).f` call the function `f` where the value has no such field. A column may have any other name. */
+  const refuseField = (name: string) => {
+    if (functions?.has(name) === true) refuseFunction(name);
+  };
   walkTree(query, (type, node) => {
     switch (type) {
-      case "CommonTableExpr":
-        own.add(String(node["ctename"]));
-        return;
-      case "RangeVar":
-        read.push({
-          schema: node["schemaname"] === undefined ? undefined : String(node["schemaname"]),
-          name: String(node["relname"]),
-        });
-        return;
       case "FuncCall":
         refuseFunction(readName(node["funcname"]).at(-1) ?? "");
         return;
-      // `a.f` and `(x).f` call the function `f` where the value has no such field.
       case "ColumnRef":
-        readName(node["fields"]).slice(1).forEach(refuseFunction);
+        readName(node["fields"]).slice(1).forEach(refuseField);
         return;
       case "A_Indirection":
-        readName(node["indirection"]).forEach(refuseFunction);
+        readName(node["indirection"]).forEach(refuseField);
         return;
       case "TypeName":
         refuseType(readName(node["names"]).at(-1) ?? "");
@@ -93,9 +87,65 @@ export function checkQueryNames(query: TreeNode): readonly string[] {
       default:
     }
   });
-  return read
-    .filter(({ schema, name }) => schema === "data" || (schema === undefined && !own.has(name)))
+  return readRelations(query)
+    .filter(({ schema }) => schema === undefined || schema === "data")
     .map(({ name }) => name);
+}
+
+/** A part of a tree, with the names that stand for a `WITH` there. */
+interface Scoped {
+  readonly part: unknown;
+  readonly own: ReadonlySet<string>;
+}
+
+/** Lists the relations of a tree that was walked, without the names that stand for a `WITH` where they are read. */
+function readRelations(query: TreeNode): readonly RelationName[] {
+  const read: RelationName[] = [];
+  const pending: Scoped[] = [{ part: query, own: new Set() }];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const { part, own } = next;
+    if (Array.isArray(part)) pending.push(...part.map((item) => ({ part: item, own })));
+    else if (isNode(part)) readNode(part, own, { read, pending });
+  }
+  return read;
+}
+
+function readNode(
+  { withClause, RangeVar: relation, ...rest }: TreeNode,
+  own: ReadonlySet<string>,
+  { read, pending }: { readonly read: RelationName[]; readonly pending: Scoped[] },
+): void {
+  const found = isNode(relation) ? nameOf(relation) : undefined;
+  if (found !== undefined && (found.schema !== undefined || !own.has(found.name))) read.push(found);
+  const within = isNode(withClause) ? openScope(withClause, own, pending) : own;
+  for (const field of Object.values(rest)) pending.push({ part: field, own: within });
+}
+
+function isNode(part: unknown): part is TreeNode {
+  return typeof part === "object" && part !== null;
+}
+
+function nameOf({ schemaname, relname }: TreeNode): RelationName {
+  return {
+    schema: schemaname === undefined ? undefined : String(schemaname),
+    name: String(relname),
+  };
+}
+
+/** Adds the queries of a `WITH`, and returns the names that stand for one in the statement that has it. */
+function openScope(
+  { ctes, recursive }: TreeNode,
+  outer: ReadonlySet<string>,
+  pending: Scoped[],
+): ReadonlySet<string> {
+  const all = (ctes as readonly TreeNode[]).map((cte) => cte["CommonTableExpr"] as TreeNode);
+  const names = all.map(({ ctename }) => String(ctename));
+  for (const [at, cte] of all.entries()) {
+    // One that is not recursive reads those before it: by its own name it reads a relation.
+    const known = recursive === true ? names : names.slice(0, at);
+    pending.push({ part: cte, own: new Set([...outer, ...known]) });
+  }
+  return new Set([...outer, ...names]);
 }
 
 function refuseFunction(name: string): void {

@@ -25,7 +25,7 @@ export function checkPortStatement(
   if (isOneQuery) {
     const kind = checkReading(type, statement, { catalog, policy: QUERY_POLICY });
     const query = type === "ExplainStmt" ? (node["query"] as TreeNode) : statement;
-    if (kind === "read") for (const name of checkQueryNames(query)) relations.add(name);
+    if (kind === "read") for (const name of checkQueryNames(query, catalog)) relations.add(name);
     return kind;
   }
   if (session === undefined) {

@@ -42,6 +42,27 @@ describe("A verdict of the gate", () => {
     expect(await verdictOf("select 1 from calls")).toMatchObject({ relations: [] });
   });
 
+  it.each<[string, readonly string[]]>([
+    ["with secret as (select n from secret) select * from secret", ["secret"]],
+    [
+      "with recursive secret as (select 1 as n union select n from secret) select * from secret",
+      [],
+    ],
+    ["with a as (select 1), b as (select * from a, c), c as (select 1) select * from b, c", ["c"]],
+    ["select n from secret union all (with secret as (select 1) select * from secret)", ["secret"]],
+    ["with a as (select 1) select * from a union select (select 1 from a)", []],
+    ["select * from secret where exists (with secret as (select 1) select 1)", ["secret"]],
+    ["select * from (with a as (select 1) select * from a) as x, a", ["a"]],
+  ])("reads a relation where no WITH has its name: %s", async (text, relations) => {
+    expect(await verdictOf(text, { isOneQuery: true })).toMatchObject({ relations });
+  });
+
+  it("takes any name for a column that no function of the catalogs has", async () => {
+    const text =
+      "select o.to_region, o.acl, o.pg_id, data.acl_list.id from data.orders o, data.acl_list";
+    expect(await refusalOf(text, { isOneQuery: true })).toBeUndefined();
+  });
+
   it("shows the time of the copy's rows, and no other setting of an application", async () => {
     expect(await refusalOf("show data.as_of")).toBeUndefined();
     expect(await refusalOf("show data.other")).toMatchObject({ code: "42501" });
