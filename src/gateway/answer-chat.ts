@@ -2,7 +2,7 @@ import type { ChatEvents } from "../core/chat/chat-event.ts";
 import type { ChatRequest } from "../core/chat/chat-request.ts";
 import type { LimitStatus } from "../core/limit-status.ts";
 import { ServiceError } from "../core/service-error.ts";
-import { shownName } from "../knowledge/assistants/assistant-index.ts";
+import { callableName } from "../knowledge/assistants/assistant-index.ts";
 import { admitChat } from "./admit.ts";
 import { askModel } from "./ask-model.ts";
 import { prepareRun } from "./assistant/prepare-run.ts";
@@ -79,7 +79,8 @@ async function answerAssisted(
   const answering: Answering = { model: target.model.id, ignored: [] };
   const call = { gateway, client, reservation, meter };
   return {
-    model: () => (assistant === undefined ? answering.model : shownName(assistant)),
+    model: () =>
+      assistant === undefined ? answering.model : callableName(assistant, client.caller),
     answeringModel: () => answering.model,
     ignored: () => answering.ignored.filter((name) => !run.notAsked.has(name)),
     events: meterRounds(meter, runAssistant(call, { services, run, target, answering })),

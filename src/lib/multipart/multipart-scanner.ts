@@ -147,7 +147,7 @@ export class MultipartScanner {
  * parameter. A quoted text without an end reaches to the end of the line, so that each character is read once.
  */
 const PARAMETERS =
-  /;\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)("?)|([^;\s"]+))|"(?:[^"\\]|\\.)*"?/gs;
+  /;\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)("?)|([^;\s"]*))|"(?:[^"\\]|\\.)*"?/gs;
 const NAMES = /^name\*?\d*\*?$/;
 
 function readHead(head: Buffer): PartStart {
@@ -173,8 +173,9 @@ function readHead(head: Buffer): PartStart {
 function readParameters(disposition: string): [name: string, value: string][] {
   const parameters: [name: string, value: string][] = [];
   for (const [, name, quoted, end, plain] of disposition.matchAll(PARAMETERS)) {
-    if (name === undefined) continue;
-    if (quoted !== undefined && end === "") {
+    if (name === undefined || (plain === "" && !/^filename/i.test(name))) continue;
+    // Browsers write a backslash at the end of a file's name as it is.
+    if (quoted !== undefined && end === "" && !/^filename$/i.test(name)) {
       throw new BrokenForm("a part has a quoted value that does not end");
     }
     parameters.push([name.toLowerCase(), quoted?.replace(/\\(.)/g, "$1") ?? plain ?? ""]);

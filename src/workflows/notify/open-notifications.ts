@@ -110,7 +110,9 @@ function guardedClient(egress: Pick<Egress, "send">, timeoutMs: number) {
           ...(body !== undefined && { body }),
           maxBytes: RESPONSE_MAX_BYTES,
         });
-        isLoop = response.status === 409 && (await readText(response)).includes(LOOP);
+        // A body that is too long or never ends is no answer of this service.
+        const text = response.status === 409 ? await readText(response).catch(() => "") : "";
+        isLoop = text.includes(LOOP);
         return response;
       } catch (thrown) {
         if (thrown instanceof EgressError) failure = thrown;

@@ -60,7 +60,7 @@ function partsOf(onTaken: () => Promise<void> | void = () => undefined): FolderP
     log: createLog("silent"),
     connections: openFileConnections(settings),
     maxBytes: settings.FILE_MAX_BYTES,
-    answerTimeoutMs: 1_000,
+    answerTimeoutMs: 30_000,
     wake: () => undefined,
     async takeFile(_path, { expiresAfter = 0, ...fields }) {
       const id = `file-${randomBase62(22)}`;
