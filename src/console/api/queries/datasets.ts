@@ -168,7 +168,8 @@ export function useImportRows() {
   return useMutation({
     mutationFn: ({ into, file, ...sent }: ImportToSend) =>
       sendFile({ ...sent, body: file, path: importPath(into) }) as Promise<DatasetImport>,
-    onSuccess: () => client.invalidateQueries({ queryKey: KEY }),
+    // One that is cancelled may have been written by then.
+    onSettled: () => client.invalidateQueries({ queryKey: KEY }),
   });
 }
 

@@ -27,7 +27,7 @@ export interface AssistantDraft {
   readonly visibility: Assistant["ext"]["visibility"];
 }
 
-const PAIR = /^(\s*"(?:[^"\\]|\\.)*"\s*|[^:]*):(.*)$/;
+const PAIR = /^(\s*"(?:[^"\\]|\\.)*"\s*|[^:]*):(.*)$/s;
 
 /** What the parts of the form are given. */
 export interface PartProps {
@@ -57,7 +57,7 @@ export function toDraft(assistant: Assistant): AssistantDraft {
     format: format === "auto" ? "auto" : format.type,
     schema: schema === undefined ? "" : JSON.stringify(schema, null, 2),
     metadata: Object.entries(assistant.metadata)
-      .map(([name, value]) => `${written(name, /:/)}: ${written(value, /[\r\n]/)}`)
+      .map(([name, value]) => `${written(name, /[:\r\n]/)}: ${written(value, /[\r\n]/)}`)
       .join("\n"),
     stores: resources.file_search?.vector_store_ids ?? [],
     grounding: ext.grounding ?? "",

@@ -34,12 +34,12 @@ export function Page() {
     isUnsaved.current = is;
   }, []);
   const [isAsking, setAsking] = useState(false);
+  // With an address of its own, a chat is left by navigation, which asks by itself.
+  const leave = () => (openId === undefined ? begin() : void navigate(NEW_PLACE));
   const startNew = () => {
     setHistoryOpen(false);
-    // With an address of its own, a chat is left by navigation, which asks by itself.
-    if (openId !== undefined) return void navigate(NEW_PLACE);
-    if (isUnsaved.current) return setAsking(true);
-    begin();
+    if (openId === undefined && isUnsaved.current) setAsking(true);
+    else leave();
   };
   const onKept = (id: string) => {
     nameIt(id);
@@ -82,7 +82,7 @@ export function Page() {
         onStay={() => setAsking(false)}
         onLeave={() => {
           setAsking(false);
-          begin();
+          leave();
         }}
       />
     </div>

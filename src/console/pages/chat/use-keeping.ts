@@ -49,8 +49,8 @@ export function useKeeping({ opened, isTemporary, list, onKept }: KeepingOptions
         const failed = keepingAfter(thrown);
         isGone.current = failed.state === "gone";
         setKeeping(failed);
-        // Nobody sees its notice any more. Whoever has deleted it does not miss it.
-        if (isLeft.current && !isGone.current) {
+        // Nobody sees its notice any more. Whoever has deleted it does not miss it, and a later save may succeed.
+        if (isLeft.current && !isGone.current && document === latest.current) {
           showToast(`The chat that you have left could not be saved: ${reasonOf(thrown)}`);
         }
         return undefined;

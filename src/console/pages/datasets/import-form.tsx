@@ -5,6 +5,7 @@ import { formatOfFile, MEDIA_TYPES, type TableFormat } from "../../lib/tables/ta
 import { Button } from "../../ui/buttons/button.tsx";
 import { DropZone } from "../../ui/forms/drop-zone.tsx";
 import { Form } from "../../ui/forms/form.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
 import { Progress } from "../../ui/status/progress.tsx";
 import { Bytes } from "../../ui/text/count.tsx";
 import { FilePreview } from "./file-preview.tsx";
@@ -71,11 +72,13 @@ export function ImportForm(props: ImportFormProps) {
     if (chosen === undefined) return;
     setFaults(undefined);
     sending.current = new AbortController();
+    const { signal } = sending.current;
     try {
       const { file, format } = chosen;
-      const { signal } = sending.current;
       await onSend({ file, type: MEDIA_TYPES[format], onProgress: setSent, signal });
     } catch (thrown) {
+      // The form that would say so is gone.
+      if (signal.aborted) showToast("The import was cancelled");
       const found = faultsOf(thrown);
       setFaults(found);
       // Wrong rows are listed; the form would mark a field of the same name as their column.

@@ -49,7 +49,7 @@ const LONG = 12;
 export function FlowGraph(props: FlowGraphProps) {
   const { label, steps, selected, onSelect, onTrigger, onConnect, onDisconnect } = props;
   const nodes = useNodes(props);
-  const { edges, choose } = useEdges(props);
+  const { edges, choose, forget } = useEdges(props);
   const select = (changes: readonly NodeChange[]) => {
     for (const change of changes) {
       if (change.type !== "select" || !change.selected) continue;
@@ -67,6 +67,10 @@ export function FlowGraph(props: FlowGraphProps) {
   return (
     <section
       aria-label={label}
+      // The keys that delete an arrow are heard everywhere.
+      onBlur={({ currentTarget, relatedTarget }) => {
+        if (!currentTarget.contains(relatedTarget)) forget();
+      }}
       className="flow-graph h-[60dvh] min-h-80 min-w-0 overflow-hidden rounded-lg border border-line bg-sunken"
     >
       <ReactFlow
@@ -80,7 +84,10 @@ export function FlowGraph(props: FlowGraphProps) {
         edgesReconnectable={false}
         deleteKeyCode={["Delete", "Backspace"]}
         onNodesChange={select}
-        onNodeClick={(_, { id }) => id.startsWith("s") && onSelect(Number(id.slice(1)))}
+        onNodeClick={(_, { id }) => {
+          forget();
+          if (id.startsWith("s")) onSelect(Number(id.slice(1)));
+        }}
         onConnect={connect}
         onEdgesChange={choose}
         onEdgesDelete={(gone) =>
@@ -164,6 +171,7 @@ function useEdges(props: FlowGraphProps) {
   return {
     edges: edgesOf(props).map((edge) => ({ ...edge, selected: edge.id === chosen })),
     choose,
+    forget: () => setChosen(undefined),
   };
 }
 
@@ -179,7 +187,8 @@ function edgesOf({ steps, triggers, rowsOf, onDisconnect }: FlowGraphProps): Edg
       const said = [output, rowsOf?.(source)].filter(Boolean).join(" · ");
       return [
         {
-          id: `${from} ${source.output} ${at}`,
+          // By names: places move when a step is deleted.
+          id: `${source.step} ${source.output} ${id}`,
           source: `s${from}`,
           sourceHandle: source.output,
           target: `s${at}`,

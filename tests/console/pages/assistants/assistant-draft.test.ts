@@ -26,6 +26,7 @@ it("shows metadata as pairs of words, and sends the same", () => {
     number: "7",
     empty: "",
     '"odd" name': "b",
+    "two\nlines": "x\u2028y",
   };
   const draft = withMetadata(metadata);
   expect(draftFault(draft)).toBeUndefined();
