@@ -46,10 +46,10 @@ export class DeltaReader {
   /** @param seed distinguishes this answer from others: the vendor's answer id. */
   read(delta: WireDelta, seed: string): void {
     const { content, refusal, tool_calls } = delta;
-    const fragments = Array.isArray(tool_calls) ? tool_calls : [];
+    const hasFragments = Array.isArray(tool_calls) && tool_calls.length > 0;
     // The rest of a call belongs before the text beside it, which ends the call.
-    const calls = fragments.length === 0 ? [] : this.#calls.continue(fragments, seed);
-    this.#writeHeld();
+    const calls = hasFragments ? this.#calls.continue(tool_calls, seed) : undefined;
+    if (this.#held.length > 0) this.#writeHeld();
     const thought = readThought(delta);
     if (thought !== "") this.#writeThought(thought);
     for (const { kind, text } of readContent(content)) {
@@ -57,7 +57,7 @@ export class DeltaReader {
       else this.#writeContent(text);
     }
     if (typeof refusal === "string" && refusal !== "") this.#write("refusal", refusal);
-    if (fragments.length > 0) {
+    if (calls !== undefined) {
       this.#flushThinking();
       this.#calls.read(calls, seed);
       // The events of a call have no place for extras.
@@ -102,8 +102,8 @@ export class DeltaReader {
   }
 
   #write(kind: Kind, text: string): void {
-    const extra = this.#takeExtras();
-    if (!this.#calls.isWithinCall(this.#heldText + text)) {
+    const extra = this.#extras.length > 0 ? this.#takeExtras() : undefined;
+    if (!this.#writer.hasOpenCalls || !this.#calls.isWithinCall(this.#heldText + text)) {
       if (this.#held.length > 0) this.#writeAll();
       this.#writer.delta(kind, text, extra);
       return;
@@ -114,14 +114,13 @@ export class DeltaReader {
   }
 
   #takeExtras(): JsonObject | undefined {
-    if (this.#extras.length === 0) return undefined;
     const extra = joinExtras(this.#extras);
     this.#extras = [];
     return extra;
   }
 
   #writeHeld(): void {
-    if (this.#held.length > 0 && !this.#calls.isWithinCall(this.#heldText)) this.#writeAll();
+    if (!this.#calls.isWithinCall(this.#heldText)) this.#writeAll();
   }
 
   #writeAll(): void {

@@ -53,7 +53,6 @@ export class ToolCallReader {
    * begin that is white space alone: a call may have none.
    */
   isWithinCall(text: string): boolean {
-    if (!this.#writer.hasOpenCalls) return false;
     return this.#calls.some(
       (call) => this.#isOpen(call) && call.progress.isOpen(text.trim() === ""),
     );
