@@ -11,11 +11,8 @@ export function uploadsInto(storeId: string): UploadQueue {
   // What is uploaded and could not be added is not uploaded once more when it is tried again.
   const uploaded = new WeakMap<File, string>();
   const queue = new UploadQueue(async ({ file, chunking }, { onAdding, ...sending }) => {
-    const known = uploaded.get(file);
-    const id = known ?? (await uploadFile(file, sending)).id;
-    // Once: it may have been deleted since.
-    if (known === undefined) uploaded.set(file, id);
-    else uploaded.delete(file);
+    const id = uploaded.get(file) ?? (await uploadFile(file, sending)).id;
+    uploaded.set(file, id);
     onAdding();
     await addStoreFile(storeId, id, chunking);
   });

@@ -38,9 +38,8 @@ export function Form({ onSubmit, action, look, onCancel, disabledReason, childre
     const unread = form.current?.querySelector<HTMLElement>("[data-unparsed] textarea");
     if (unread != null) return unread.focus();
     // A time of which a part is missing is the empty text to scripts.
-    const times = form.current?.querySelectorAll<HTMLInputElement>("[type=datetime-local]") ?? [];
-    const time = [...times].find(({ validity }) => validity.badInput);
-    if (time !== undefined) {
+    const time = form.current?.querySelector<HTMLInputElement>("[type=datetime-local]:invalid");
+    if (time?.validity.badInput) {
       return setFailure({ error: new Error("This is not a whole time yet."), field: time.name });
     }
     isSending.current = true;
