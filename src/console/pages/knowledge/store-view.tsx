@@ -1,5 +1,5 @@
 import { ArrowLeft } from "lucide-react";
-import { useState } from "react";
+import { Suspense, useState } from "react";
 import {
   useDeleteVectorStore,
   useVectorStore,
@@ -15,14 +15,15 @@ import { CallButton } from "../../ui/overlays/call-dialog.tsx";
 import { ConfirmDialog } from "../../ui/overlays/confirm-dialog.tsx";
 import { showToast } from "../../ui/overlays/toast.tsx";
 import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { lazyPart } from "../../ui/status/lazy-part.tsx";
 import { Skeleton } from "../../ui/status/skeleton.tsx";
 import { FilesTab } from "./files-tab.tsx";
 import { ReindexState } from "./reindex.tsx";
-import { SearchTab } from "./search-tab.tsx";
 import { SettingsTab } from "./settings-tab.tsx";
 import { StoreState, storeName, useReadOnlyReason } from "./states.tsx";
 
 const DEFAULTS = { tab: "files" };
+const SearchTab = lazyPart(async () => (await import("./search-tab.tsx")).SearchTab);
 
 interface StoreViewProps {
   readonly id: string;
@@ -69,7 +70,15 @@ export function StoreView({ id, onClose }: StoreViewProps) {
             onChange={(next) => change({ tab: next })}
             tabs={[
               { id: "files", label: "Files", content: <FilesTab store={store} /> },
-              { id: "search", label: "Search test", content: <SearchTab store={store} /> },
+              {
+                id: "search",
+                label: "Search test",
+                content: (
+                  <Suspense fallback={<Skeleton shape="block" label="The search is loading" />}>
+                    <SearchTab store={store} />
+                  </Suspense>
+                ),
+              },
               {
                 id: "settings",
                 label: "Settings",
