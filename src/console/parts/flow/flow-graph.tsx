@@ -67,10 +67,6 @@ export function FlowGraph(props: FlowGraphProps) {
   return (
     <section
       aria-label={label}
-      // The keys that delete an arrow are heard everywhere.
-      onBlur={({ currentTarget, relatedTarget }) => {
-        if (!currentTarget.contains(relatedTarget)) forget();
-      }}
       className="flow-graph h-[60dvh] min-h-80 min-w-0 overflow-hidden rounded-lg border border-line bg-sunken"
     >
       <ReactFlow
@@ -83,6 +79,10 @@ export function FlowGraph(props: FlowGraphProps) {
         nodesConnectable={onConnect !== undefined}
         edgesReconnectable={false}
         deleteKeyCode={["Delete", "Backspace"]}
+        // The keys that delete an arrow are heard everywhere.
+        onBlur={({ currentTarget, relatedTarget }) => {
+          if (!currentTarget.contains(relatedTarget)) forget();
+        }}
         onNodesChange={select}
         onNodeClick={(_, { id }) => {
           forget();
