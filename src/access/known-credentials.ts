@@ -3,14 +3,12 @@ import type { PgTable } from "drizzle-orm/pg-core";
 import { ServiceError } from "../core/service-error.ts";
 import type { Db } from "../db/context.ts";
 import type { Ask, Database } from "../db/database.ts";
+import { keepCaughtUp } from "../db/keep-caught-up.ts";
 import { type ChangeCounter, readChange } from "../db/next-change.ts";
-import { shareRuns } from "../lib/concurrency.ts";
 import { causeOf, type Log } from "../lib/log.ts";
 import { repeat } from "../lib/time/repeat.ts";
 import type { HashCredential } from "./hash-credential.ts";
 
-/** The pause between two checks for changes by other replicas. */
-const POLL_PAUSE_MS = 500;
 /** If the last check is older than this, a credential unknown here may be known elsewhere. */
 const FRESH_MS = 2_000;
 /** Unknown credentials cause at most one check in this time. */
@@ -70,7 +68,6 @@ export async function openKnownCredentials<Known>({
   let upTo = -1;
   let confirmedAt = 0;
   let lookedAt = 0;
-  let isAway = false;
   let waiting = 0;
 
   const readChanges = async (ask: Ask): Promise<void> => {
@@ -83,21 +80,12 @@ export async function openKnownCredentials<Known>({
     if (isChanged) onRead(known);
   };
   await readChanges((work) => work(database.db));
-  const catchUp = shareRuns(async () => {
-    lookedAt = performance.now();
-    try {
-      await readChanges(database.askOwn);
-      if (isAway) log.info(`${name}s are read from the database again`);
-      isAway = false;
-    } catch (thrown) {
-      if (!isAway) {
-        log.warn(
-          { cause: causeOf(thrown) },
-          `${name}s cannot be read from the database; those last read stay in use`,
-        );
-      }
-      isAway = true;
-    }
+  const { catchUp, close } = keepCaughtUp({
+    ...{ database, log, name: `${name}s` },
+    async read(ask) {
+      lookedAt = performance.now();
+      await readChanges(ask);
+    },
   });
   const lookThenFind = async (hashed: string): Promise<Known | undefined> => {
     waiting += 1;
@@ -115,9 +103,6 @@ export async function openKnownCredentials<Known>({
   };
 
   const uses = openUses({ database, log, name, table });
-  const polling = repeat(POLL_PAUSE_MS, async () => {
-    if (!isSoleWriter || isAway) await catchUp();
-  });
   return {
     find(text) {
       const hashed = hash(text);
@@ -129,7 +114,7 @@ export async function openKnownCredentials<Known>({
     noteUse: uses.note,
     catchUp,
     async close() {
-      polling.stop();
+      close();
       await uses.close();
     },
   };

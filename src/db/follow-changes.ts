@@ -1,17 +1,7 @@
-import { shareRuns } from "../lib/concurrency.ts";
-import { causeOf, type Log } from "../lib/log.ts";
-import { repeat } from "../lib/time/repeat.ts";
+import type { Log } from "../lib/log.ts";
 import type { Ask, Database } from "./database.ts";
+import { type CaughtUp, keepCaughtUp } from "./keep-caught-up.ts";
 import { type ChangeCounter, readChange } from "./next-change.ts";
-
-/** The pause between two checks for changes by other replicas. */
-const POLL_PAUSE_MS = 500;
-
-export interface FollowedChanges {
-  /** Reads the committed changes, so that a change made by this process holds for the next call. Never rejects. */
-  readonly catchUp: () => Promise<void>;
-  readonly close: () => void;
-}
 
 export interface FollowChangesOptions {
   readonly database: Pick<Database, "db" | "askOwn" | "kind">;
@@ -36,9 +26,8 @@ export async function followChanges({
   counter,
   name,
   read,
-}: FollowChangesOptions): Promise<FollowedChanges> {
+}: FollowChangesOptions): Promise<CaughtUp> {
   let upTo = 0;
-  let isAway = false;
 
   const readChanges = async (ask: Ask): Promise<void> => {
     const reached = await ask((db) => readChange(db, counter));
@@ -48,25 +37,5 @@ export async function followChanges({
     upTo = reached;
   };
   await readChanges((work) => work(database.db));
-  const catchUp = shareRuns(async () => {
-    try {
-      await readChanges(database.askOwn);
-      if (isAway) log.info(`${name} are read from the database again`);
-      isAway = false;
-    } catch (thrown) {
-      if (!isAway) {
-        log.warn(
-          { cause: causeOf(thrown) },
-          `${name} cannot be read from the database; those last read stay in use`,
-        );
-      }
-      isAway = true;
-    }
-  });
-  // Only this process writes to the embedded database, so that nothing is missed but what it could not read.
-  const isSoleWriter = database.kind === "embedded";
-  const polling = repeat(POLL_PAUSE_MS, async () => {
-    if (!isSoleWriter || isAway) await catchUp();
-  });
-  return { catchUp, close: () => polling.stop() };
+  return keepCaughtUp({ database, log, name, read: readChanges });
 }

@@ -4,6 +4,7 @@ import type { Db } from "../db/context.ts";
 import type { Database } from "../db/database.ts";
 import { uploadedLicense } from "../db/tables/license.ts";
 import type { Log } from "../lib/log.ts";
+import { repeat } from "../lib/time/repeat.ts";
 import { LICENSE_MAX_BYTES, LicenseRefusal, type LicenseTerms } from "./license-file.ts";
 
 /** The origin of a license. */
@@ -55,8 +56,6 @@ export async function openLicenseSources(options: LicenseSourcesOptions): Promis
   const placed = placedFile === undefined ? [] : take("placed", placedFile);
   let held = placed;
   let upTo = 0;
-  let isClosed = false;
-  let timer: NodeJS.Timeout | undefined;
 
   const read = async (db: Db): Promise<void> => {
     const [row] = await db
@@ -81,22 +80,15 @@ export async function openLicenseSources(options: LicenseSourcesOptions): Promis
       log.debug({ cause }, "the license could not be read; the one last read stays in force");
     }
   };
-  const schedule = (): void => {
-    timer = setTimeout(async () => {
-      if (!isSoleWriter || isBehind) await catchUp();
-      if (!isClosed) schedule();
-    }, POLL_INTERVAL_MS).unref();
-  };
 
   await read(database.db);
-  schedule();
+  const polling = repeat(POLL_INTERVAL_MS, async () => {
+    if (!isSoleWriter || isBehind) await catchUp();
+  });
   return {
     all: () => held,
     catchUp,
-    close() {
-      isClosed = true;
-      clearTimeout(timer);
-    },
+    close: () => polling.stop(),
   };
 }
 

@@ -1,7 +1,8 @@
 import { and, asc, gt } from "drizzle-orm";
 import { byLabel, type Metric } from "../../core/metric.ts";
 import type { Ask, Database } from "../../db/database.ts";
-import { type FollowedChanges, followChanges } from "../../db/follow-changes.ts";
+import { followChanges } from "../../db/follow-changes.ts";
+import type { CaughtUp } from "../../db/keep-caught-up.ts";
 import { assistants } from "../../db/tables/assistants.ts";
 import type { Log } from "../../lib/log.ts";
 import type { KnownAssistants } from "./assistant.ts";
@@ -11,7 +12,7 @@ import { toAssistant } from "./assistant-record.ts";
 /** The number of rows read at once: the instructions of each may have 256,000 characters. */
 const PAGE_ROWS = 100;
 
-export interface FollowedAssistants extends FollowedChanges {
+export interface FollowedAssistants extends CaughtUp {
   readonly known: KnownAssistants;
   readonly metrics: readonly Metric[];
 }

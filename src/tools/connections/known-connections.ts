@@ -1,7 +1,8 @@
 import { asc } from "drizzle-orm";
 import { byLabel, type Metric } from "../../core/metric.ts";
 import type { Database } from "../../db/database.ts";
-import { type FollowedChanges, followChanges } from "../../db/follow-changes.ts";
+import { followChanges } from "../../db/follow-changes.ts";
+import type { CaughtUp } from "../../db/keep-caught-up.ts";
 import { connections } from "../../db/tables/connections.ts";
 import { nameKey } from "../../knowledge/assistants/name-key.ts";
 import type { Log } from "../../lib/log.ts";
@@ -11,7 +12,7 @@ import { CONNECTION_KINDS, type SavedConnection } from "./connection.ts";
 
 export type ConnectionRow = typeof connections.$inferSelect;
 
-export interface FollowedConnections extends FollowedChanges {
+export interface FollowedConnections extends CaughtUp {
   readonly list: () => readonly SavedConnection[];
   readonly find: (name: string) => SavedConnection | undefined;
   /** The row as it was last read; undefined for a deleted one. */

@@ -1,5 +1,6 @@
 import type { Database } from "../../db/database.ts";
-import { type FollowedChanges, followChanges } from "../../db/follow-changes.ts";
+import { followChanges } from "../../db/follow-changes.ts";
+import type { CaughtUp } from "../../db/keep-caught-up.ts";
 import type { Log } from "../../lib/log.ts";
 import { readChangedServers, readServerIds, readTools } from "./server-rows.ts";
 import type { ServerRow, ToolRow, ToolServer } from "./tool-server.ts";
@@ -11,7 +12,7 @@ export interface KnownServers {
   readonly find: (id: string) => ToolServer | undefined;
 }
 
-export interface FollowedServers extends FollowedChanges {
+export interface FollowedServers extends CaughtUp {
   readonly known: KnownServers;
 }
 
