@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ErrorCode, ServiceError } from "../../core/service-error.ts";
 import { limitSignal } from "../../lib/http/limit-signal.ts";
+import { cutText } from "../../lib/text/cut-text.ts";
 import type { Embedder } from "../embed-texts.ts";
 
 /** Passages in one request to the embedding engine, at first and at most. */
@@ -112,7 +113,7 @@ function isTooMuch(thrown: unknown): boolean {
 /** Returns the first half of the text: the vector of a beginning is better than none. Throws when that is too short. */
 function shortened(text: string | undefined, refusal: unknown): string {
   if (text === undefined || text.length < 2 * SHORTEST_TEXT) throw refusal;
-  return text.slice(0, Math.floor(text.length / 2)).replace(/[\uD800-\uDBFF]$/, "");
+  return cutText(text, Math.floor(text.length / 2));
 }
 
 /** Lets work run side by side while no chat call is in progress, and else one after another, with pauses. */

@@ -1,6 +1,7 @@
 import type { Settings } from "../../config/settings.ts";
 import { nameKey } from "../../knowledge/assistants/name-key.ts";
 import type { JsonObject, JsonValue } from "../../lib/json/json.ts";
+import { cutText } from "../../lib/text/cut-text.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { checkStatement } from "../connections/check-statement.ts";
 import type { QueryRows, SavedConnection, SavedConnections } from "../connections/connection.ts";
@@ -124,7 +125,5 @@ function describeRows({ columns, rows, isCut }: QueryRows, maxBytes: number): To
 function shortened(value: JsonValue): JsonValue {
   const text = typeof value === "string" ? value : JSON.stringify(value);
   if (text.length <= MAX_VALUE_CHARACTERS) return value;
-  // Not between the halves of a surrogate pair.
-  const start = text.slice(0, MAX_VALUE_CHARACTERS).replace(/[\uD800-\uDBFF]$/, "");
-  return `${start}… [cut: ${text.length} characters]`;
+  return `${cutText(text, MAX_VALUE_CHARACTERS)}… [cut: ${text.length} characters]`;
 }

@@ -2,6 +2,7 @@ import type { AudioPart, DocumentPart, ImagePart } from "../../../core/chat/chat
 import { ServiceError } from "../../../core/service-error.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { decodeBase64Text } from "../../../lib/text/base64-text.ts";
+import { cutText } from "../../../lib/text/cut-text.ts";
 import { invalidValue } from "../../shared/check-request.ts";
 import type { Block } from "./build-blocks.ts";
 
@@ -20,23 +21,13 @@ export function buildMedia(part: ImagePart | DocumentPart | AudioPart): Block {
         fields: {
           type: "document",
           source: documentSource(part),
-          title: (part.title && titleOf(part.title)) || undefined,
+          title: (part.title && cutText(part.title, MAX_TITLE_LENGTH)) || undefined,
         },
         cacheControl: part.cacheControl,
       };
     case "audio":
       throw audioRefused(part);
   }
-}
-
-function titleOf(title: string): string {
-  const cut = title.slice(0, MAX_TITLE_LENGTH);
-  return isHalfPair(cut) ? cut.slice(0, -1) : cut;
-}
-
-/** Whether the text ends amid a character of two units, which the vendor refuses. */
-function isHalfPair(text: string): boolean {
-  return /[\uD800-\uDBFF]$/.test(text);
 }
 
 function imageSource({ source }: ImagePart): JsonObject {
