@@ -1,4 +1,5 @@
 import { createReadStream } from "node:fs";
+import { inArray } from "drizzle-orm";
 import type { AnyActor } from "../../access/actor.ts";
 import { confirmActor } from "../../access/confirm-actor.ts";
 import { ServiceError } from "../../core/service-error.ts";
@@ -81,6 +82,14 @@ export async function createFileFromBytes(
   } finally {
     await draft.discard();
   }
+}
+
+/** Makes files permanent that would expire: a store has taken them. */
+export async function keepFiles(transaction: Db, ids: readonly string[]): Promise<void> {
+  await transaction
+    .update(files)
+    .set({ expiresAt: null })
+    .where(inArray(files.id, [...ids]));
 }
 
 /** What has arrived, and who sent it. */

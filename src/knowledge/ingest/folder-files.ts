@@ -8,7 +8,7 @@ import type { Clock } from "../../lib/time/clock.ts";
 import type { WorkContext } from "../../queue/topic.ts";
 import type { SeenFile } from "../../queue/watched-folders/folder-reader.ts";
 import type { FileConnections } from "../file-connections.ts";
-import type { NewFile } from "../files/create-file.ts";
+import { keepFiles, type NewFile } from "../files/create-file.ts";
 import { cleanFilename } from "../files/filename.ts";
 import { removeFilesFromStore } from "./chunks/remove-chunks.ts";
 import { enqueueIngestion } from "./ingestion-jobs.ts";
@@ -191,8 +191,10 @@ async function insertTaken(
     const now = clock.now();
     const origin = { vectorStoreId, batchId, sourceConnection: connection };
     const rows = taken.map((file) => ({ ...file, ...origin, createdAt: new Date(now) }));
-    const ids = taken.map(({ fileId }) => fileId);
-    await transaction.update(files).set({ expiresAt: null }).where(inArray(files.id, ids));
+    await keepFiles(
+      transaction,
+      taken.map(({ fileId }) => fileId),
+    );
     if (rows.length > 0) await transaction.insert(vectorStoreFiles).values(rows);
     const { generation } = store;
     const jobs = taken.map(({ fileId }) => ({ vectorStoreId, fileId, generation }));

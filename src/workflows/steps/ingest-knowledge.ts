@@ -1,10 +1,8 @@
-import { inArray } from "drizzle-orm";
 import { z } from "zod";
 import type { SessionCaller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
-import { files } from "../../db/tables/knowledge.ts";
-import { createFileFromBytes } from "../../knowledge/files/create-file.ts";
+import { createFileFromBytes, keepFiles } from "../../knowledge/files/create-file.ts";
 import { addFiles, type NewStoreFile } from "../../knowledge/stores/add-files.ts";
 import { lockStore, type readStore } from "../../knowledge/stores/stores.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json/json.ts";
@@ -212,8 +210,10 @@ async function addAll(
       const batchId = await addFiles(transaction, addition, clock.now());
       await markKnowledge(transaction, { vectorStoreId: store.id, batchId }, writerOf(claimed));
       if (given.file_id !== undefined) continue;
-      const ids = batch.map(({ fileId }) => fileId);
-      await transaction.update(files).set({ expiresAt: null }).where(inArray(files.id, ids));
+      await keepFiles(
+        transaction,
+        batch.map(({ fileId }) => fileId),
+      );
     }
   } catch (thrown) {
     throw knowledgeFailure(thrown);
