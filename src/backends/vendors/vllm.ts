@@ -75,10 +75,10 @@ export function createVllm(upstream: Upstream): Backend {
     async listModels(signal) {
       const reply = await askUpstream(upstream, { path: "/v1/models", signal });
       const { data } = parseReply(modelCards, reply);
-      createdById = new Map(data.map(({ id, created }) => [id, createdById.get(id) ?? created]));
       const models = data
         .filter(({ id }) => isChatModelName(id))
         .map((card) => toModel({ ...card, created: createdById.get(card.id) ?? card.created }));
+      createdById = new Map(models.map(({ id, created }) => [id, created]));
       chat.noteModels(models);
       return models;
     },

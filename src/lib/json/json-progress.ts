@@ -1,4 +1,7 @@
-/** How far an object or array in JSON has come that arrives in pieces. Each character is looked at once, when it is asked. */
+/** How much of an object or array has arrived. */
+export type Progress = "before" | "within" | "after";
+
+/** Follows an object or array in JSON that arrives in pieces. Reads each character once, and only when it is asked. */
 export class JsonProgress {
   #unread = "";
   #hasBegun = false;
@@ -10,14 +13,15 @@ export class JsonProgress {
     this.#unread += text;
   }
 
-  /** @param beforeBegun the answer while there is nothing but white space. */
-  isOpen(beforeBegun: boolean): boolean {
-    for (const character of this.#unread) this.#read(character);
+  /** `before` while only white space has arrived. */
+  read(): Progress {
+    for (const character of this.#unread) this.#readCharacter(character);
     this.#unread = "";
-    return this.#hasBegun ? this.#depth > 0 || this.#isInString : beforeBegun;
+    if (!this.#hasBegun) return "before";
+    return this.#depth > 0 || this.#isInString ? "within" : "after";
   }
 
-  #read(character: string): void {
+  #readCharacter(character: string): void {
     if (this.#isInString) {
       if (this.#isEscaped) this.#isEscaped = false;
       else if (character === "\\") this.#isEscaped = true;

@@ -172,13 +172,14 @@ function readHead(head: Buffer): PartStart {
 /** Returns the parameters' names, in lower case, and values. */
 function readParameters(disposition: string): [name: string, value: string][] {
   const parameters: [name: string, value: string][] = [];
-  for (const [, name, quoted, end, plain] of disposition.matchAll(PARAMETERS)) {
-    if (name === undefined || (plain === "" && !/^filename/i.test(name))) continue;
+  for (const [, given, quoted, end, plain] of disposition.matchAll(PARAMETERS)) {
+    const name = given?.toLowerCase();
+    if (name === undefined || (plain === "" && !name.startsWith("filename"))) continue;
     // Browsers write a backslash at the end of a file's name as it is.
-    if (quoted !== undefined && end === "" && !/^filename$/i.test(name)) {
+    if (quoted !== undefined && end === "" && name !== "filename") {
       throw new BrokenForm("a part has a quoted value that does not end");
     }
-    parameters.push([name.toLowerCase(), quoted?.replace(/\\(.)/g, "$1") ?? plain ?? ""]);
+    parameters.push([name, quoted?.replace(/\\(.)/g, "$1") ?? plain ?? ""]);
   }
   return parameters;
 }

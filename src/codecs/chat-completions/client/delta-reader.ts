@@ -8,7 +8,7 @@ import type { WireDelta } from "./wire-chunk.ts";
 
 type Kind = "text" | "reasoning" | "refusal";
 
-/** More text is no accident between two pieces of a call: the call goes on no more. */
+/** With more text than this between two pieces, the call has ended. */
 const MAX_HELD_CHARACTERS = 8_192;
 
 interface Piece {
@@ -49,7 +49,7 @@ export class DeltaReader {
     const hasFragments = Array.isArray(tool_calls) && tool_calls.length > 0;
     // The rest of a call belongs before the text beside it, which ends the call.
     const calls = hasFragments ? this.#calls.continue(tool_calls, seed) : undefined;
-    if (this.#held.length > 0) this.#writeHeld();
+    if (this.#held.length > 0 && !this.#calls.isWithinCall(this.#heldText)) this.#writeHeld();
     const thought = readThought(delta);
     if (thought !== "") this.#writeThought(thought);
     for (const { kind, text } of readContent(content)) {
@@ -74,7 +74,7 @@ export class DeltaReader {
   end(): JsonObject | undefined {
     this.#calls.end();
     this.#flushThinking();
-    this.#writeAll();
+    this.#writeHeld();
     this.#flushExtras();
     return joinExtras(this.#extras);
   }
@@ -104,13 +104,13 @@ export class DeltaReader {
   #write(kind: Kind, text: string): void {
     const extra = this.#extras.length > 0 ? this.#takeExtras() : undefined;
     if (!this.#writer.hasOpenCalls || !this.#calls.isWithinCall(this.#heldText + text)) {
-      if (this.#held.length > 0) this.#writeAll();
+      if (this.#held.length > 0) this.#writeHeld();
       this.#writer.delta(kind, text, extra);
       return;
     }
     this.#held.push({ kind, text, extra });
     this.#heldText += text;
-    if (this.#heldText.length > MAX_HELD_CHARACTERS) this.#writeAll();
+    if (this.#heldText.length > MAX_HELD_CHARACTERS) this.#writeHeld();
   }
 
   #takeExtras(): JsonObject | undefined {
@@ -120,10 +120,6 @@ export class DeltaReader {
   }
 
   #writeHeld(): void {
-    if (!this.#calls.isWithinCall(this.#heldText)) this.#writeAll();
-  }
-
-  #writeAll(): void {
     const held = this.#held;
     this.#held = [];
     this.#heldText = "";

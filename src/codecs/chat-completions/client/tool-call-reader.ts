@@ -49,13 +49,16 @@ export class ToolCallReader {
   }
 
   /**
-   * Whether this text comes amid the arguments of an open call, which go on, whatever comes between. Before the arguments
-   * begin that is white space alone: a call may have none.
+   * Whether this text interrupts the arguments of an open call, which continue after it. Before the arguments begin, only
+   * white space does: a call may have no arguments.
    */
   isWithinCall(text: string): boolean {
-    return this.#calls.some(
-      (call) => this.#isOpen(call) && call.progress.isOpen(text.trim() === ""),
-    );
+    const isBlank = text.trim() === "";
+    return this.#calls.some((call) => {
+      if (!this.#isOpen(call)) return false;
+      const progress = call.progress.read();
+      return progress === "within" || (progress === "before" && isBlank);
+    });
   }
 
   /** Writes the fragments that go on with open calls, and returns the others. */
