@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { type BatchSource, readBatches } from "../../../src/data/copy/read-batches.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
@@ -9,6 +8,7 @@ beforeAll(async () => {
   database = await openTestDatabase();
 });
 afterAll(() => database.close());
+afterEach(() => void vi.restoreAllMocks());
 
 const source = (count: number): BatchSource => ({
   from: `(select n, 'a, "b" {' || n || '}' as words from generate_series(1, ${count}) as n) as made`,
@@ -20,20 +20,24 @@ const source = (count: number): BatchSource => ({
   where: "true",
 });
 
-/** Reads rows while the database takes these milliseconds more for each batch. */
+/** Reads rows while each batch takes these milliseconds more, by the clock. */
 async function read(count: number, slowerMs: number) {
   let batches = 0;
+  let lateMs = 0;
+  const now = performance.now.bind(performance);
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => now() + lateMs);
   const slow: Pick<Database, "askOwn" | "figures"> = {
     figures: () => database.figures(),
     askOwn: async (work) => {
       const answer = await database.askOwn(work);
-      await sleep(slowerMs);
+      lateMs += slowerMs;
       return answer;
     },
   };
   const reading = await readBatches(slow, source(count), async () => {
     batches += 1;
   });
+  clock.mockRestore();
   return { ...reading, batches };
 }
 
