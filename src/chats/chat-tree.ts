@@ -67,7 +67,7 @@ export function wordsOfTitle({ messages }: ChatTree): string {
     .filter(([, { role }]) => role === "user")
     .sort(([one], [other]) => Number(one.slice(1)) - Number(other.slice(1)))
     .map(([, { parts }]) => parts);
-  // The text of a file is nobody's words.
+  // Nobody typed the text of a file.
   const said = questions.map((parts) => parts.filter(({ type }) => type === "text"));
   const words = said.map((parts) => textsOf(parts, "text").join(" "));
   const names = questions.flatMap((parts) => textsOf(parts, "name"));

@@ -28,7 +28,7 @@ export class Breaker {
     return !wasClosed;
   }
 
-  /** Records a successful health check. While calls fail, it makes up for failed checks alone. */
+  /** Records a successful health check. It resets only the count of failed checks, not that of failed calls. */
   passedCheck(): void {
     this.#failures -= this.#failedChecks;
     this.#failedChecks = 0;

@@ -28,7 +28,7 @@ export function readContextOverflow(message: string): ContextOverflow | undefine
   const match = OVERFLOW.exec(message);
   if (match === null) return undefined;
   const [, prompt, length] = match;
-  // Newer words name the limit alone.
+  // Newer messages contain only the limit.
   return {
     promptTokens: prompt === undefined ? undefined : Number(prompt),
     contextLength: Number(length),

@@ -15,7 +15,7 @@ export type UsualValues = Readonly<Record<string, (value: unknown) => boolean>>;
 
 const NOTHING_USUAL: UsualValues = {};
 
-/** Only the first fault is told. Each further one of a hundred thousand would cost time and memory. */
+/** Only the first fault is reported, so zod stops there: a hundred thousand faults take seconds and much memory. */
 const FIRST_FAULT: z.core.ParseContextInternal<z.core.$ZodIssue> = { abortEarly: true };
 
 /**

@@ -1,6 +1,6 @@
 import type { QueryClient, QueryKey } from "@tanstack/react-query";
 
-/** Takes an answer as what a query has now. A call of it that is under way began before, and would bring the old one back. */
+/** Stores an answer as a query's data, and cancels the query's call in progress: it would return older data. */
 export async function putAnswer(client: QueryClient, queryKey: QueryKey, answer: unknown) {
   await client.cancelQueries({ queryKey, exact: true });
   client.setQueryData(queryKey, answer);

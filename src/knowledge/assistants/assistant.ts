@@ -44,8 +44,8 @@ export interface Assistant extends Owned {
 export interface KnownAssistants {
   /**
    * Returns the assistant of this id, name or slug that the caller may use; undefined for any other name, and for an
-   * assistant that does not exist for the caller. Administrators reach others' private ones by their ids alone. A key that is bound to an assistant may use that one alone, whoever
-   * owns it. Does not wait.
+   * assistant that does not exist for the caller. Administrators reach others' private assistants only by id. A key that
+   * is bound to an assistant may use only that one, whoever owns it. Does not wait.
    */
   readonly find: (name: string, caller: Caller) => Assistant | undefined;
   /** Those that the caller may use, by name. */

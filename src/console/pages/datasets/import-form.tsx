@@ -56,7 +56,7 @@ export function ImportForm(props: ImportFormProps) {
   const [sent, setSent] = useState<number>();
   const sending = useRef<AbortController>(undefined);
   const choices = useRef(0);
-  // However it is closed, what nobody is told of any more does not go on.
+  // Closing the dialog in any way cancels the import, because its result could not be shown.
   useEffect(() => () => sending.current?.abort(new Error("The import was cancelled.")), []);
   const choose = (file: File | undefined) => {
     if (file === undefined) return;
