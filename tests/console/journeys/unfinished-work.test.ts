@@ -437,6 +437,37 @@ describe.skipIf(!hasChromium)("unfinished work in the console", () => {
     await expect.poll(read, PATIENT).toBe("typed meanwhile");
   });
 
+  /** Deletes what is shown and has changes that are not saved: nobody is asked about these. */
+  const deleteShown = async (what: string, name: string) => {
+    await page.getByRole("button", { name: `Delete ${what}` }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel(`Type ${name} to confirm`).fill(name);
+    await dialog.getByRole("button", { name: `Delete ${what}` }).click();
+    await page.getByText(new RegExp(`^${what} ${name} is deleted$`, "i")).waitFor();
+    await page.getByRole("heading", { name, level: 1 }).waitFor({ state: "detached" });
+    expect(await page.getByText("Leave without saving?").count()).toBe(0);
+    expect(shown.problems()).toEqual([]);
+  };
+
+  it("keeps the changes of an assistant and its trial when the width changes, until it is deleted", async () => {
+    const { id } = await api("POST", "/v1/assistants", { name: "resized", model: "sim-chat" });
+    await open(`assistants/${id}`);
+    const instructions = page.getByRole("textbox", { name: "Instructions" });
+    await instructions.fill("Not saved yet.");
+    says("An answer of the trial.");
+    await ask("Is it kept?");
+    const answer = page.getByText("An answer of the trial.");
+    await answer.waitFor();
+    await page.setViewportSize({ width: 1_100, height: 900 });
+    await page.getByRole("tab", { name: "Trial" }).click();
+    await answer.waitFor();
+    await page.setViewportSize({ width: 1_280, height: 900 });
+    await page.getByRole("tab", { name: "Trial" }).waitFor({ state: "detached" });
+    await answer.waitFor();
+    expect(await instructions.inputValue()).toBe("Not saved yet.");
+    await deleteShown("assistant", "resized");
+  });
+
   it("keeps what is typed into a store's settings while they are being saved", async () => {
     const { id } = await api("POST", "/v1/vector_stores", { name: "draft" });
     await open(`knowledge/${id}?tab=settings`);
@@ -452,6 +483,8 @@ describe.skipIf(!hasChromium)("unfinished work in the console", () => {
     await save.click();
     const read = async () => (await api("GET", `/v1/vector_stores/${id}`)).description;
     await expect.poll(read, PATIENT).toBe("typed meanwhile");
+    await page.getByLabel("Description").fill("never saved");
+    await deleteShown("store", "saved");
   });
 
   it("keeps what is typed into a workflow while it is being saved", async () => {

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
+import { forgetQuery } from "../forget-query.ts";
 import type { components } from "../schema.d.ts";
 import { nextCursor, useList } from "../use-list.ts";
 
@@ -58,20 +59,9 @@ export function useDeleteAssistant(id: string) {
   return useMutation({
     mutationFn: () => unwrap(api.DELETE("/api/v1/assistants/{id}", { params: { path: { id } } })),
     onSuccess: () => {
-      client.removeQueries({ queryKey: [...KEY, id] });
+      forgetQuery(client, [...KEY, id]);
       void client.invalidateQueries({ queryKey: ["models"] });
       return client.invalidateQueries({ queryKey: [...KEY, "list"] });
-    },
-  });
-}
-
-/** The keys that are bound to an assistant, of those that one may see. */
-export function useBoundKeys(assistantId: string) {
-  return useQuery({
-    queryKey: ["api-keys", "bound", assistantId],
-    queryFn: ({ signal }) => {
-      const query = { assistant_id: assistantId, limit: PAGE };
-      return unwrap(api.GET("/api/v1/api-keys", { params: { query }, signal }));
     },
   });
 }

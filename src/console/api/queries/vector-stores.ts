@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
+import { forgetQuery } from "../forget-query.ts";
 import type { components } from "../schema.d.ts";
 import { nextCursor, slowedDown, useList } from "../use-list.ts";
 
@@ -67,7 +68,7 @@ export function useDeleteVectorStore(id: string) {
     mutationFn: () =>
       unwrap(api.DELETE("/api/v1/vector_stores/{id}", { params: { path: { id } } })),
     onSuccess: () => {
-      client.removeQueries({ queryKey: [...STORES_KEY, id] });
+      forgetQuery(client, [...STORES_KEY, id]);
       return client.invalidateQueries({ queryKey: [...STORES_KEY, "list"] });
     },
   });

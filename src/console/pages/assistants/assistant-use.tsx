@@ -1,4 +1,5 @@
-import { type Assistant, assistantName, useBoundKeys } from "../../api/queries/assistants.ts";
+import type { Assistant } from "../../api/queries/assistants.ts";
+import { useBoundKeys } from "../../api/queries/bound-keys.ts";
 import { curlOf } from "../../lib/clients/curl.ts";
 import { UserName } from "../../parts/accounts/user-name.tsx";
 import { Link } from "../../ui/navigation/link.tsx";
@@ -7,11 +8,16 @@ import { CodeBlock } from "../../ui/text/code-block.tsx";
 import { PropertyList } from "../../ui/text/property-list.tsx";
 import { Time } from "../../ui/text/time.tsx";
 
+interface AssistantUseProps {
+  readonly assistant: Assistant;
+  /** What programs call it. */
+  readonly model: string;
+}
+
 /** How programs call an assistant, and which keys are bound to it. */
-export function AssistantUse({ assistant }: { readonly assistant: Assistant }) {
+export function AssistantUse({ assistant, model }: AssistantUseProps) {
   const { id, ext } = assistant;
   const origin = window.location.origin;
-  const model = assistantName(assistant);
   const call = {
     ...({ method: "POST", path: "/v1/chat/completions", credential: "key" } as const),
     body: { model, messages: [{ role: "user", content: "Hello" }] },

@@ -1,5 +1,6 @@
 import { ArrowLeft } from "lucide-react";
-import { Suspense, useState } from "react";
+import { Suspense, useCallback, useState } from "react";
+import { createPortal } from "react-dom";
 import {
   type Assistant,
   assistantName,
@@ -20,13 +21,15 @@ import { lazyPart } from "../../ui/status/lazy-part.tsx";
 import { Skeleton } from "../../ui/status/skeleton.tsx";
 import { useMedia } from "../../ui/use-media.ts";
 import { AssistantForm } from "./assistant-form.tsx";
-import { AssistantUse } from "./assistant-use.tsx";
 
 // What shows answers is large, and the list does not need it.
 const TrialChat = lazyPart(async () => (await import("./trial-chat.tsx")).TrialChat);
+// The page would be too large with it.
+const AssistantUse = lazyPart(async () => (await import("./assistant-use.tsx")).AssistantUse);
 
 /** Below it form and trial do not fit beside each other. */
 const NARROW = "(max-width: 1199.98px)";
+const WIDE = "grid grid-cols-[minmax(0,1fr)_minmax(24rem,30rem)] items-start gap-6";
 const DEFAULTS = { tab: "settings" };
 
 interface AssistantViewProps {
@@ -37,6 +40,12 @@ interface AssistantViewProps {
 /** One assistant: its form, a trial beside it, and how programs call it. */
 export function AssistantView({ id, onClose }: AssistantViewProps) {
   const { data: assistant, error, refetch } = useAssistant(id);
+  const [isGone, setGone] = useState(false);
+  const leave = () => {
+    setGone(true);
+    // The guard of unsaved changes goes first.
+    setTimeout(onClose);
+  };
   return (
     <>
       <div className="flex items-start gap-2">
@@ -46,7 +55,7 @@ export function AssistantView({ id, onClose }: AssistantViewProps) {
             title={assistant === undefined ? "Assistant" : assistantName(assistant)}
             aside={assistant?.ext.slug}
           >
-            {assistant !== undefined && <DeleteButton assistant={assistant} onDeleted={onClose} />}
+            {assistant !== undefined && <DeleteButton assistant={assistant} onDeleted={leave} />}
             <CallButton call={{ method: "GET", path: `/v1/assistants/${id}`, credential: "key" }} />
           </PageHeader>
         </div>
@@ -61,7 +70,7 @@ export function AssistantView({ id, onClose }: AssistantViewProps) {
       {assistant === undefined && error === null && (
         <Skeleton shape="lines" label="The assistant is loading" />
       )}
-      {assistant !== undefined && <Parts assistant={assistant} />}
+      {assistant !== undefined && !isGone && <Parts assistant={assistant} />}
     </>
   );
 }
@@ -71,36 +80,44 @@ function Parts({ assistant }: { readonly assistant: Assistant }) {
   const [{ tab }, change] = useUrlState(DEFAULTS);
   const [isUnsaved, setUnsaved] = useState(false);
   const readOnly = useReadOnlyReason(assistant);
+  // The trial moves with its element between the two places, so that its chat goes on when the width changes.
+  const [host] = useState(() => document.createElement("div"));
+  const takeHost = useCallback((place: HTMLElement | null) => place?.append(host), [host]);
   const form = (
     <div className="grid max-w-3xl gap-8">
       {readOnly !== undefined && <p>{readOnly}</p>}
       <AssistantForm assistant={assistant} readOnly={readOnly} onUnsaved={setUnsaved} />
     </div>
   );
-  const trial = (
+  const trial = createPortal(
     <Suspense fallback={<Skeleton shape="block" label="The trial is loading" />}>
       <TrialChat id={assistant.id} name={assistantName(assistant)} isUnsaved={isUnsaved} />
+    </Suspense>,
+    host,
+  );
+  const use = (
+    <Suspense fallback={<Skeleton shape="block" label="The calls are loading" />}>
+      <AssistantUse assistant={assistant} model={assistantName(assistant)} />
     </Suspense>
   );
-  const use = <AssistantUse assistant={assistant} />;
   const views = [
     { id: "settings", label: "Settings", content: form, isKept: true },
-    ...(isNarrow ? [{ id: "trial", label: "Trial", content: trial, isKept: true }] : []),
+    ...(isNarrow
+      ? [{ id: "trial", label: "Trial", content: <div ref={takeHost} />, isKept: true }]
+      : []),
     { id: "use", label: "Use", content: use },
   ];
-  const tabs = (
-    <Tabs
-      label="Views of the assistant"
-      value={views.some(({ id }) => id === tab) ? tab : "settings"}
-      onChange={(next) => change({ tab: next })}
-      tabs={views}
-    />
-  );
-  if (isNarrow) return tabs;
+  // One form of elements for both widths: React would begin the form anew, without what was typed.
   return (
-    <div className="grid grid-cols-[minmax(0,1fr)_minmax(24rem,30rem)] items-start gap-6">
-      {tabs}
-      <div className="sticky top-6">{trial}</div>
+    <div className={isNarrow ? "" : WIDE}>
+      <Tabs
+        label="Views of the assistant"
+        value={views.some(({ id }) => id === tab) ? tab : "settings"}
+        onChange={(next) => change({ tab: next })}
+        tabs={views}
+      />
+      {!isNarrow && <div ref={takeHost} className="sticky top-6" />}
+      {trial}
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import { RotateCcw } from "lucide-react";
-import { useMemo, useState } from "react";
+import { Suspense, useMemo } from "react";
 import {
-  type Chunking,
+  addStoreFile,
   type StoreFile,
   toFileState,
   useReadAgain,
@@ -10,20 +10,20 @@ import {
 import { isMoving, type VectorStore } from "../../api/queries/vector-stores.ts";
 import { ListView } from "../../parts/list-view.tsx";
 import { IconButton } from "../../ui/buttons/icon-button.tsx";
-import { DropZone } from "../../ui/forms/drop-zone.tsx";
 import { Select } from "../../ui/forms/select.tsx";
 import { useOpenPart, useUrlState } from "../../ui/navigation/use-url-state.ts";
 import { EmptyState } from "../../ui/status/empty-state.tsx";
+import { lazyPart } from "../../ui/status/lazy-part.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
 import { FilterBar } from "../../ui/tables/filter-bar.tsx";
 import type { Column } from "../../ui/tables/table-column.ts";
 import { Bytes } from "../../ui/text/count.tsx";
 import { FilePanel } from "./file-panel.tsx";
 import { FolderJob } from "./folder-job.tsx";
-import { Splitting } from "./splitting.tsx";
 import { chunksText, FileState, useReadOnlyReason } from "./states.tsx";
-import { uploadsInto } from "./store-uploads.ts";
-import { Uploads } from "./uploads.tsx";
 
+// The page would be too large with it.
+const AddFiles = lazyPart(async () => (await import("./add-files.tsx")).AddFiles);
 const DEFAULTS = { state: "", file: "" };
 const STATES = [
   { value: "", label: "Any state" },
@@ -47,7 +47,16 @@ export function FilesTab({ store }: { readonly store: VectorStore }) {
   const open = list.rows.find(({ id }) => id === openId);
   return (
     <div className="grid gap-4">
-      {!isReadOnly && <Adding store={store} names={names} />}
+      {!isReadOnly && store.status === "expired" && (
+        <p>The store has expired: it takes no files. Set another expiry in its settings.</p>
+      )}
+      {!isReadOnly && store.status !== "expired" && (
+        <Suspense fallback={<Skeleton shape="block" label="The uploads are loading" />}>
+          <AddFiles storeId={store.id} onAdd={addStoreFile} names={names}>
+            <FolderJob storeId={store.id} />
+          </AddFiles>
+        </Suspense>
+      )}
       <FilterBar active={state === "" ? 0 : 1} onClear={() => change({ state: "" })}>
         <Select
           label="State"
@@ -98,34 +107,6 @@ function ReadAgain({ store, file }: ReadAgainProps) {
       disabledReason={reason}
       onClick={() => readAgain.mutate(file)}
     />
-  );
-}
-
-interface AddingProps {
-  readonly store: VectorStore;
-  readonly names: ReadonlySet<string>;
-}
-
-function Adding({ store, names }: AddingProps) {
-  const [chunking, setChunking] = useState<Chunking>();
-  const isExpired = store.status === "expired";
-  if (isExpired) {
-    return <p>The store has expired: it takes no files. Set another expiry in its settings.</p>;
-  }
-  return (
-    <>
-      <DropZone
-        what="files"
-        isMultiple
-        isLow
-        onFiles={(files) => uploadsInto(store.id).add(files, chunking)}
-      />
-      <div className="flex flex-wrap items-center gap-2">
-        <Splitting chunking={chunking} onChange={setChunking} />
-        <FolderJob storeId={store.id} />
-      </div>
-      <Uploads storeId={store.id} names={names} />
-    </>
   );
 }
 

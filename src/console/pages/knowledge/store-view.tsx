@@ -34,6 +34,12 @@ interface StoreViewProps {
 export function StoreView({ id, onClose }: StoreViewProps) {
   const { data: store, error, refetch } = useVectorStore(id);
   const [{ tab }, change] = useUrlState(DEFAULTS);
+  const [isGone, setGone] = useState(false);
+  const leave = () => {
+    setGone(true);
+    // The guard of unsaved changes goes first.
+    setTimeout(onClose);
+  };
   const back = <IconButton icon={ArrowLeft} label="Back to all stores" onClick={onClose} />;
   return (
     <>
@@ -44,7 +50,7 @@ export function StoreView({ id, onClose }: StoreViewProps) {
             title={store === undefined ? "Vector store" : storeName(store)}
             aside={store && <Figures store={store} />}
           >
-            {store !== undefined && <DeleteButton store={store} onDeleted={onClose} />}
+            {store !== undefined && <DeleteButton store={store} onDeleted={leave} />}
             <CallButton
               call={{ method: "GET", path: `/v1/vector_stores/${id}`, credential: "key" }}
             />
@@ -61,7 +67,7 @@ export function StoreView({ id, onClose }: StoreViewProps) {
       {store === undefined && error === null && (
         <Skeleton shape="rows" label="The store is loading" />
       )}
-      {store !== undefined && (
+      {store !== undefined && !isGone && (
         <>
           <ReindexState store={store} />
           <Tabs

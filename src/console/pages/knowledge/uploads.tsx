@@ -7,7 +7,6 @@ import { Button } from "../../ui/buttons/button.tsx";
 import { IconButton } from "../../ui/buttons/icon-button.tsx";
 import { Progress } from "../../ui/status/progress.tsx";
 import { StatusDot } from "../../ui/status/status-dot.tsx";
-import { uploadsInto } from "./store-uploads.ts";
 import type { Upload, UploadQueue } from "./upload-queue.ts";
 
 /** Rows that are shown; of 500 files most are waiting or have been added. */
@@ -15,14 +14,13 @@ const SHOWN = 30;
 
 /** The uploads into a store: how many there are, and each that is not simply added. */
 export function Uploads({
-  storeId,
+  queue,
   names,
 }: {
-  readonly storeId: string;
+  readonly queue: UploadQueue;
   /** Of the files that the store has, as far as they are known here. */
   readonly names: ReadonlySet<string>;
 }) {
-  const queue = uploadsInto(storeId);
   const uploads = useSyncExternalStore(queue.subscribe, queue.list);
   const added = uploads.filter(({ state }) => state === "added").length;
   const client = useQueryClient();

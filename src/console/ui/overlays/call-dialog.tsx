@@ -1,17 +1,17 @@
 import { Braces } from "lucide-react";
 import { useState } from "react";
-import { curlOf, type ShownCall, wordsOfCredential } from "../../lib/clients/curl.ts";
 import { IconButton } from "../buttons/icon-button.tsx";
-import { CodeBlock } from "../text/code-block.tsx";
-import { Dialog } from "./dialog.tsx";
+import { lazyPart } from "../status/lazy-part.tsx";
+import { OnceOpen } from "./once-open.tsx";
+import type { CallProps, ShownCallDialogProps } from "./shown-call-dialog.tsx";
 
-interface CallButtonProps {
-  /** A chat draws itself with each token, and its call holds all of its words: such a call is made when it is seen. */
-  readonly call: ShownCall | (() => ShownCall);
-}
+// Every page has the button, and few people open what it shows.
+const ShownCallDialog = lazyPart(
+  async () => (await import("./shown-call-dialog.tsx")).ShownCallDialog,
+);
 
 /** "Show the call": what this view asks the gateway, to be typed in a terminal. */
-export function CallButton({ call }: CallButtonProps) {
+export function CallButton({ call }: CallProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
@@ -21,25 +21,11 @@ export function CallButton({ call }: CallButtonProps) {
   );
 }
 
-interface CallDialogProps extends CallButtonProps {
-  readonly isOpen: boolean;
-  readonly onClose: () => void;
-}
-
 /** The call itself, where another button opens it. */
-export function CallDialog({ call, isOpen, onClose }: CallDialogProps) {
-  const shown = isOpen && typeof call === "function" ? call() : call;
+export function CallDialog(props: ShownCallDialogProps) {
   return (
-    <Dialog
-      isOpen={isOpen}
-      onClose={onClose}
-      title="The call of this view"
-      description={typeof shown === "function" ? undefined : wordsOfCredential(shown)}
-      isWide
-    >
-      {isOpen && typeof shown !== "function" && (
-        <CodeBlock label="The command" text={curlOf(shown, window.location.origin)} />
-      )}
-    </Dialog>
+    <OnceOpen isOpen={props.isOpen}>
+      <ShownCallDialog {...props} />
+    </OnceOpen>
   );
 }
