@@ -32,6 +32,9 @@ const HEAD = {
   keep_rows: "all",
 } as const;
 
+/** The fields of a workflow that its text has. */
+export const TEXT_FIELDS = ["name", ...Object.keys(HEAD), "triggers", "steps"];
+
 export interface WorkflowDocument {
   readonly root: JsonNode;
   readonly value: Fields;

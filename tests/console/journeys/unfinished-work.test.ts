@@ -497,13 +497,82 @@ describe.skipIf(!hasChromium)("unfinished work in the console", () => {
     await save.click();
     await patch.begun();
     await page.getByLabel("Description").fill("typed meanwhile");
+    await api("PATCH", `/api/pipeline/workflows/${id}`, { timeout_seconds: 60 });
     await patch.release();
     await page.getByText("Workflow saved is saved as version").waitFor();
     expect(await page.getByLabel("Description").inputValue()).toBe("typed meanwhile");
     await page.getByText("Not saved", { exact: true }).waitFor();
     await save.click();
-    const read = async () => (await api("GET", `/api/pipeline/workflows/${id}`)).description;
-    await expect.poll(read, PATIENT).toBe("typed meanwhile");
+    const read = () => api("GET", `/api/pipeline/workflows/${id}`);
+    await expect.poll(async () => (await read()).description, PATIENT).toBe("typed meanwhile");
+    // What somebody else changed while it was being saved.
+    expect((await read()).timeout_seconds).toBe(60);
+    const time = page.getByRole("textbox", { name: "Time of a run" });
+    await expect.poll(() => time.inputValue(), PATIENT).toBe("60");
+  });
+
+  it("keeps a workflow that was deleted elsewhere as a new one when asked to", async () => {
+    const steps = [{ id: "rows", kind: "input" }];
+    const { id } = await api("POST", "/api/pipeline/workflows", { name: "gone", steps });
+    await open(`workflows/${id}?step=$settings`);
+    await page.getByLabel("Name", { exact: true }).fill("mine");
+    await api("DELETE", `/api/pipeline/workflows/${id}`);
+    await page.getByText("The workflow was deleted meanwhile").waitFor();
+    expect(await page.getByLabel("Name", { exact: true }).inputValue()).toBe("mine");
+    await page.getByRole("button", { name: "Go on as a new workflow" }).click();
+    await page.getByRole("button", { name: "Save workflow" }).click();
+    await page.getByText("Workflow mine is created").waitFor();
+    await page.waitForURL(({ pathname }) => pathname.includes("/wf_") && openId() !== id);
+  });
+
+  it("saves no step while the text of one of its fields is no JSON, and says why other parts rest", async () => {
+    const nested = (depth: number): object =>
+      depth === 0 ? {} : { properties: nested(depth - 1) };
+    const { id } = await api("POST", "/api/pipeline/workflows", {
+      name: "unread",
+      triggers: [{ kind: "schedule", cron: "0 6 * * *" }],
+      steps: [
+        { id: "rows", kind: "input" },
+        // What is nested deeper than forms are is JSON there.
+        { id: "check", kind: "validate", schema: nested(12) },
+      ],
+    });
+    await open(`workflows/${id}?step=check`);
+    const save = page.getByRole("button", { name: "Save workflow" });
+    const notSaved = page.getByText("Not saved", { exact: true });
+    const field = page.locator("textarea").first();
+    const before = await field.inputValue();
+    await field.fill('{"unread": ');
+    await page.getByText(/^This is no JSON/).waitFor();
+    await notSaved.waitFor();
+    await page.getByRole("tab", { name: "List" }).click();
+    await save.click();
+    expect(await field.evaluate((element) => element === document.activeElement)).toBe(true);
+    await page.keyboard.press("ControlOrMeta+s");
+    await page.getByRole("link", { name: "API keys" }).click();
+    await page.getByRole("button", { name: "Stay here" }).click();
+    await field.fill(before);
+    await notSaved.waitFor({ state: "detached" });
+    await field.fill('{"description": "read"}');
+    await save.click();
+    await page.getByText("Workflow unread is saved as version 2").waitFor();
+    const saved = await api("GET", `/api/pipeline/workflows/${id}`);
+    expect(JSON.stringify(saved.steps)).toContain('{"description":"read"}');
+    // With a text that is no JSON the buttons of both panels say so, too.
+    const rests = async (name: string) => {
+      const button = page.getByRole("button", { name, exact: true });
+      await expect.poll(() => button.getAttribute("aria-disabled"), PATIENT).toBe("true");
+    };
+    await page.getByRole("tab", { name: "JSON" }).click();
+    await page.locator('[data-editor="Definition"] .cm-content').focus();
+    await page.keyboard.type("{");
+    for (const name of ["Add step after", "Delete step"]) await rests(name);
+    await page.getByRole("button", { name: "Undo the last change" }).click();
+    await notSaved.waitFor({ state: "detached" });
+    await page.goto(page.url().replace("step=check", "step=$trigger0"));
+    await page.locator('[data-editor="Definition"] .cm-content').focus();
+    await page.keyboard.type("{");
+    await rests("Delete trigger");
   });
 
   it("keeps what was saved of a workflow when an older answer comes after it", async () => {

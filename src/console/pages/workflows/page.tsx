@@ -30,7 +30,18 @@ export function Page() {
   }
   if (openId !== NEW) {
     const typed = later?.id === openId ? later.text : undefined;
-    return <OpenWorkflow key={openId} id={openId} later={typed} onGone={close} />;
+    return (
+      <OpenWorkflow
+        key={openId}
+        id={openId}
+        later={typed}
+        onGone={close}
+        onRenew={(text) => {
+          setGiven(text);
+          open(NEW);
+        }}
+      />
+    );
   }
   const text = given ?? EXAMPLES.find(({ name }) => name === example)?.text ?? BLANK;
   const onSaved = (id: string, typed: string | undefined) => {

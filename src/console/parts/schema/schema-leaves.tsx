@@ -6,6 +6,7 @@ import { TextAreaField, TextField } from "../../ui/forms/field.tsx";
 import { FormErrors } from "../../ui/forms/form-errors.ts";
 import { NumberField } from "../../ui/forms/number-field.tsx";
 import { SelectField } from "../../ui/forms/select.tsx";
+import { UnreadFields } from "../../ui/forms/unread-fields.ts";
 import type { LeafProps } from "./schema-field.ts";
 
 /** Fields of a schema form that hold one value. */
@@ -138,6 +139,13 @@ export function JsonLeaf({ value, empty, onChange, name, label, hint }: LeafProp
     sent.current = now;
   }, [now]);
   const fault = faultOf(text);
+  const isUnread = fault !== undefined;
+  const countUnread = use(UnreadFields);
+  useEffect(() => {
+    if (!isUnread) return;
+    countUnread(1);
+    return () => countUnread(-1);
+  }, [isUnread, countUnread]);
   const type = (typed: string) => {
     setText(typed);
     if (faultOf(typed) !== undefined) return;
@@ -146,8 +154,8 @@ export function JsonLeaf({ value, empty, onChange, name, label, hint }: LeafProp
     onChange(next);
   };
   return (
-    <FormErrors value={{ errors: fault === undefined ? errors : { ...errors, [name]: fault } }}>
-      <div data-unparsed={fault === undefined ? undefined : ""}>
+    <FormErrors value={{ errors: isUnread ? { ...errors, [name]: fault } : errors }}>
+      <div data-unparsed={isUnread ? "" : undefined}>
         <TextAreaField
           {...{ name, label }}
           hint={hint === undefined ? "JSON" : `${hint} JSON.`}

@@ -3,6 +3,7 @@ import { ApiError } from "../../api/errors.ts";
 import { Button } from "../buttons/button.tsx";
 import { ErrorCard } from "../status/error-card.tsx";
 import { FormErrors } from "./form-errors.ts";
+import { focusUnread } from "./unread-fields.ts";
 
 interface FormProps {
   /** Sends the form. What it rejects with is shown: at the field that `param` names, else above the buttons. */
@@ -35,8 +36,7 @@ export function Form({ onSubmit, action, look, onCancel, disabledReason, childre
     event.stopPropagation();
     if (isSending.current || disabledReason !== undefined) return;
     // A field whose text cannot be read says so itself; without it something else would be sent than is shown.
-    const unread = form.current?.querySelector<HTMLElement>("[data-unparsed] textarea");
-    if (unread != null) return unread.focus();
+    if (focusUnread(form.current)) return;
     // A time of which a part is missing is the empty text to scripts.
     const time = form.current?.querySelector<HTMLInputElement>("[type=datetime-local]:invalid");
     if (time?.validity.badInput) {

@@ -21,7 +21,8 @@ interface EditorHeaderProps extends WorkflowEditorProps {
 export function EditorHeader(props: EditorHeaderProps) {
   const { draft, saved, readOnlyReason, name, save } = props;
   const isWrong = draft.fault !== undefined;
-  const stop = isWrong ? "The text is no JSON yet: mend the marked line." : readOnlyReason;
+  const gone = saved?.isGone ? "The workflow is gone: go on with a new one." : readOnlyReason;
+  const stop = isWrong ? "The text is no JSON yet: mend the marked line." : gone;
   const nothing = draft.isDirty ? undefined : "Nothing is changed yet.";
   useKeys([{ keys: "mod+s", label: "Save the workflow", run: () => void save.save() }]);
   return (

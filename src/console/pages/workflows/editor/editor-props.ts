@@ -12,6 +12,15 @@ export interface SavedWorkflow {
   readonly base: Workflow;
   /** Somebody changed it meanwhile. */
   readonly isOutdated: boolean;
+  /** It was deleted meanwhile, or is no longer shared. */
+  readonly isGone: boolean;
+}
+
+/** What was sent of a draft. */
+export interface Sent {
+  readonly text: string;
+  /** The workflow as the draft knows it then: without what others have changed beside what was sent. */
+  readonly known: Workflow;
 }
 
 export interface Saving {
@@ -19,8 +28,8 @@ export interface Saving {
   readonly saved: SavedWorkflow | undefined;
   /** Of a workflow that is not saved yet. */
   readonly create?: (body: NewWorkflow) => Promise<Workflow>;
-  /** Called with the text that was sent; without one the draft begins anew from the workflow. */
-  readonly onSaved: (workflow: Workflow, sent?: string) => void;
+  /** Called with what was sent; without it the draft begins anew from the workflow. */
+  readonly onSaved: (workflow: Workflow, sent?: Sent) => void;
 }
 
 export interface WorkflowEditorProps extends Pick<Saving, "create" | "onSaved"> {
@@ -30,6 +39,8 @@ export interface WorkflowEditorProps extends Pick<Saving, "create" | "onSaved"> 
   readonly readOnlyReason: string | undefined;
   readonly onIssued: (issued: IssuedWebhook) => void;
   readonly onGone: () => void;
+  /** Goes on with a text as a new workflow. */
+  readonly onRenew: (text: string) => void;
 }
 
 /** What every view of a draft and every panel gets. */

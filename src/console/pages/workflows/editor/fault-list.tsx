@@ -17,6 +17,7 @@ interface FaultListProps {
   readonly onShowText: (offset: number) => void;
   /** Takes what somebody else saved. */
   readonly onDiscard: () => void;
+  readonly onRenew: () => void;
 }
 
 /** What is wrong with a draft, each fault with its step, field and line, and what became of a try to save it. */
@@ -25,6 +26,7 @@ export function FaultList(props: FaultListProps) {
   const { fault, faults, text, document } = draft;
   return (
     <>
+      {saved?.isGone && !save.isGone && <Gone {...props} />}
       {(save.isConflict || saved?.isOutdated) && <Conflict {...props} />}
       {save.failure !== undefined && !save.isConflict && (
         <ErrorCard what={save.failure.what} error={save.failure.error} />
@@ -74,6 +76,29 @@ function Conflict({ save, saved, onDiscard }: FaultListProps) {
       <div className="flex flex-wrap gap-2">
         <Button onClick={() => void save.saveOver()}>Save mine over it</Button>
         <Button onClick={onDiscard}>Discard mine</Button>
+      </div>
+    </div>
+  );
+}
+
+/** Somebody else deleted the workflow; the draft stays, to be saved as another one. */
+function Gone({ save, onRenew }: FaultListProps) {
+  return (
+    <div role="alert" className="grid gap-2 rounded-lg border border-warn bg-warn-soft p-3">
+      <p className="font-medium text-warn">
+        The workflow was deleted meanwhile, or it is no longer shared with you.
+      </p>
+      <p>What this tab has of it is still here. Its runs are in the history of its owner.</p>
+      <div>
+        <Button
+          onClick={() => {
+            save.setGone();
+            // The guard of unsaved changes goes first.
+            setTimeout(onRenew);
+          }}
+        >
+          Go on as a new workflow
+        </Button>
       </div>
     </div>
   );

@@ -11,6 +11,7 @@ import { ErrorCard } from "../../../ui/status/error-card.tsx";
 import { Skeleton } from "../../../ui/status/skeleton.tsx";
 import { Time } from "../../../ui/text/time.tsx";
 import { type IssuedWebhook, WebhookDialog } from "../triggers/webhook-dialog.tsx";
+import type { Sent } from "./editor-props.ts";
 import { useDraft } from "./use-draft.ts";
 import { WorkflowEditor } from "./workflow-editor.tsx";
 
@@ -20,16 +21,18 @@ interface OpenWorkflowProps {
   readonly later: string | undefined;
   /** Called when it was deleted. */
   readonly onGone: () => void;
+  /** Goes on with a text as a new workflow. */
+  readonly onRenew: (text: string) => void;
 }
 
 /** A workflow that is saved. */
-export function OpenWorkflow({ id, later, onGone }: OpenWorkflowProps) {
+export function OpenWorkflow({ id, later, onGone, onRenew }: OpenWorkflowProps) {
   const { data: workflow, error, refetch, dataUpdatedAt } = useWorkflow(id);
   const isUnknown = error instanceof ApiError && error.status === 404;
-  if (workflow !== undefined && !isUnknown) {
+  if (workflow !== undefined) {
     return (
       <>
-        {error !== null && (
+        {error !== null && !isUnknown && (
           <>
             <ErrorCard
               what="The workflow could not be refreshed"
@@ -41,7 +44,7 @@ export function OpenWorkflow({ id, later, onGone }: OpenWorkflowProps) {
             </p>
           </>
         )}
-        <Saved workflow={workflow} later={later} onGone={onGone} />
+        <Saved workflow={workflow} isGone={isUnknown} {...{ later, onGone, onRenew }} />
       </>
     );
   }
@@ -69,22 +72,24 @@ export function OpenWorkflow({ id, later, onGone }: OpenWorkflowProps) {
   );
 }
 
-interface SavedProps extends Pick<OpenWorkflowProps, "later" | "onGone"> {
+interface SavedProps extends Omit<OpenWorkflowProps, "id"> {
   readonly workflow: Workflow;
+  readonly isGone: boolean;
 }
 
-function Saved({ workflow, later, onGone }: SavedProps) {
+function Saved({ workflow, isGone, later, onGone, onRenew }: SavedProps) {
   const session = useSession().data;
   const text = workflowText(workflow);
   const draft = useDraft(text, { typed: later });
   // What it was when the draft began: a later version is somebody else's.
   const [base, setBase] = useState({ workflow, text });
   const [issued, setIssued] = useState<IssuedWebhook>();
-  const begin = (saved: Workflow, sent?: string) => {
+  const begin = (saved: Workflow, sent?: Sent) => {
+    const { known } = sent ?? { known: saved };
+    setBase({ workflow: known, text: workflowText(known) });
     const next = workflowText(saved);
-    setBase({ workflow: saved, text: next });
     if (sent === undefined) draft.reset(next);
-    else draft.settle(next, sent);
+    else draft.settle(next, sent.text);
     const { webhook } = saved;
     const isShown = webhook?.secret !== undefined || (webhook?.auth === "url" && webhook.path);
     if (webhook !== null && isShown) {
@@ -104,13 +109,14 @@ function Saved({ workflow, later, onGone }: SavedProps) {
     <>
       <WorkflowEditor
         draft={draft}
-        saved={{ workflow, base: base.workflow, isOutdated: isOutdated && draft.isDirty }}
+        saved={{ workflow, base: base.workflow, isOutdated: isOutdated && draft.isDirty, isGone }}
         readOnlyReason={
           mayChange ? undefined : "It is shared with you: its owner or an administrator changes it."
         }
         onSaved={begin}
         onIssued={setIssued}
         onGone={onGone}
+        onRenew={onRenew}
       />
       <WebhookDialog issued={issued} onClose={() => setIssued(undefined)} />
     </>
@@ -144,7 +150,7 @@ export function NewWorkflow({ text, onSaved }: NewWorkflowProps) {
         saved={undefined}
         readOnlyReason={undefined}
         create={(body) => create.mutateAsync(body)}
-        onSaved={(workflow, sent = draft.text) => {
+        onSaved={(workflow, { text: sent } = { text: draft.text, known: workflow }) => {
           const { webhook } = workflow;
           if (webhook !== null) {
             setIssued({ ...webhook, workflowId: workflow.id, name: workflow.name });
@@ -155,6 +161,7 @@ export function NewWorkflow({ text, onSaved }: NewWorkflowProps) {
         }}
         onIssued={setIssued}
         onGone={() => undefined}
+        onRenew={() => undefined}
       />
       <WebhookDialog issued={issued} onClose={() => setIssued(undefined)} />
     </>

@@ -1,12 +1,18 @@
-import { useMemo, useRef, useState } from "react";
+import { useCallback, useMemo, useRef, useState } from "react";
 import type { JsonFault } from "../../../lib/json/json-text.ts";
+import {
+  beginHistory,
+  editText,
+  type TextHistory,
+  typeText,
+  undoChange,
+} from "../../../lib/text-history.ts";
 import {
   readWorkflow,
   type WorkflowDocument,
   type WorkflowFault,
 } from "../../../lib/workflow-text.ts";
 
-const MOST_UNDONE = 100;
 const EMPTY = readWorkflow("{}");
 
 /** A workflow while it is edited. Graph, list, forms and JSON are views of one text. */
@@ -27,16 +33,17 @@ export interface Draft {
   readonly undo: (() => void) | undefined;
   /** Begins anew from a text that is saved. */
   readonly reset: (text: string) => void;
+  /** Counts the fields whose text cannot be read, and so is not in the draft's: it is dirty with them. */
+  readonly countUnread: (change: number) => void;
   /** Counts the beginnings: what went wrong before one is over with it. */
   readonly beginnings: number;
   /** Takes what was sent as saved; what was changed since it was sent stays, and is not saved. */
   readonly settle: (saved: string, sent: string) => void;
 }
 
-interface Edited {
-  readonly text: string;
-  /** The texts before it, which are returned to one by one. */
-  readonly past: readonly string[];
+interface Edited extends TextHistory {
+  /** What is saved of it. */
+  readonly base: string;
 }
 
 interface DraftOptions {
@@ -48,39 +55,39 @@ interface DraftOptions {
 
 /** @param saved the text that is saved, or that a new workflow begins with. */
 export function useDraft(saved: string, { isNew = false, typed }: DraftOptions): Draft {
-  const [base, setBase] = useState(saved);
-  const [{ text, past }, setEdited] = useState<Edited>({ text: typed ?? saved, past: [] });
+  const [edited, setEdited] = useState<Edited>({ ...beginHistory(typed ?? saved), base: saved });
+  const { text, past, base } = edited;
   const [beginnings, setBeginnings] = useState(0);
   const [faults, setFaults] = useState<readonly WorkflowFault[]>([]);
+  const [unread, setUnread] = useState(0);
+  const countUnread = useCallback((change: number) => setUnread((now) => now + change), []);
   const read = useMemo(() => readWorkflow(text), [text]);
   const last = useRef(EMPTY);
   if ("document" in read) last.current = read;
   const document = "document" in last.current ? last.current.document : undefined;
   if (document === undefined) throw new Error("an empty object is a workflow");
   return {
-    ...{ text, document, faults, setFaults, beginnings },
+    ...{ text, document, faults, setFaults, beginnings, countUnread },
     fault: "fault" in read ? read.fault : undefined,
-    isDirty: isNew || text !== base,
-    type: (next) => setEdited((now) => ({ ...now, text: next })),
+    isDirty: isNew || text !== base || unread > 0,
+    type: (next) => setEdited((now) => ({ ...now, ...typeText(now, next) })),
     edit(change) {
       if ("fault" in read) return;
       const next = change(text);
-      if (next === text) return;
-      setEdited({ text: next, past: [...past, text].slice(-MOST_UNDONE) });
+      setEdited({ ...edited, ...editText(edited, next) });
     },
     undo:
-      past.length === 0
-        ? undefined
-        : () => setEdited({ text: past.at(-1) ?? text, past: past.slice(0, -1) }),
+      past.length === 0 ? undefined : () => setEdited((now) => ({ ...now, ...undoChange(now) })),
     reset(next) {
-      setBase(next);
-      setEdited({ text: next, past: [] });
+      setEdited({ ...beginHistory(next), base: next });
       setFaults([]);
       setBeginnings((before) => before + 1);
     },
     settle(next, sent) {
-      setBase(next);
-      setEdited((now) => (now.text === sent ? { text: next, past: [] } : now));
+      setEdited((now) =>
+        // What was sent is the base of what was typed since: next has what others changed beside it, too.
+        now.text === sent ? { ...beginHistory(next), base: next } : { ...now, base: sent },
+      );
       setFaults([]);
     },
   };

@@ -9,7 +9,8 @@ import {
 } from "../../../api/queries/workflows.ts";
 import { sameJson } from "../../../lib/json/json-edit.ts";
 import type { JsonValue } from "../../../lib/json/json-schema.ts";
-import { changeOf } from "../../../lib/workflow-text.ts";
+import { changeOf, TEXT_FIELDS } from "../../../lib/workflow-text.ts";
+import { focusUnread } from "../../../ui/forms/unread-fields.ts";
 import { showToast } from "../../../ui/overlays/toast.tsx";
 import type { Saving } from "./editor-props.ts";
 import type { Draft } from "./use-draft.ts";
@@ -54,20 +55,27 @@ export function useSave({ draft, saved, create, onSaved }: Saving): Save {
     setFailure(faults.length > 0 ? undefined : { what, error, beginning: draft.beginnings });
   };
   /** Sends what differs from a workflow, whose version must be the saved one still. */
+  const sendTo = async (before: Workflow | undefined) => {
+    if (before === undefined) {
+      const workflow = await create?.(draft.document.value as unknown as NewWorkflow);
+      return workflow && { workflow, known: workflow };
+    }
+    const changes = changesOf(draft, before);
+    const workflow = await change.mutateAsync({ ...changes, if_version: before.version });
+    return { workflow, known: knownAfter(workflow, before, changes) };
+  };
   const send = async (before: Workflow | undefined) => {
-    if (draft.fault !== undefined || isSaving) return;
+    if (draft.fault !== undefined || isSaving || focusUnread(document)) return;
     setSaving(true);
     setFailure(undefined);
     try {
-      const { text, document } = draft;
-      const { value } = document;
-      const workflow =
-        before === undefined
-          ? await create?.(value as unknown as NewWorkflow)
-          : await change.mutateAsync({ ...changesOf(draft, before), if_version: before.version });
+      const { text } = draft;
+      const sent = await sendTo(before);
       draft.setFaults([]);
-      if (workflow !== undefined) onSaved(workflow, text);
-      if (workflow !== undefined && saved !== undefined) {
+      if (sent === undefined) return;
+      const { workflow, known } = sent;
+      onSaved(workflow, { text, known });
+      if (saved !== undefined) {
         showToast(`Workflow ${workflow.name} is saved as version ${workflow.version}`);
       }
     } catch (error) {
@@ -86,6 +94,7 @@ export function useSave({ draft, saved, create, onSaved }: Saving): Save {
     save: () => send(saved?.base),
     saveOver: () => send(saved?.workflow),
     async validate() {
+      if (focusUnread(document)) return;
       setFailure(undefined);
       try {
         await check.mutateAsync(draft.document.value as unknown as NewWorkflow);
@@ -98,6 +107,13 @@ export function useSave({ draft, saved, create, onSaved }: Saving): Save {
     isGone,
     setGone: () => setGone(true),
   };
+}
+
+/** Returns an answer with what was not sent as it was known before: others may have changed that. */
+function knownAfter(answer: Workflow, before: Workflow, sent: Fields): Workflow {
+  const known = before as unknown as Fields;
+  const left = TEXT_FIELDS.filter((field) => !Object.hasOwn(sent, field));
+  return { ...answer, ...Object.fromEntries(left.map((field) => [field, known[field]])) };
 }
 
 /** Only what differs is sent: a change of triggers or steps makes a version, and some fields are for administrators. */

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { useStepKinds } from "../../../api/queries/workflows.ts";
 import { placeOfFault } from "../../../lib/workflow-text.ts";
+import { UnreadFields } from "../../../ui/forms/unread-fields.ts";
 import { UnsavedGuard } from "../../../ui/forms/unsaved-guard.tsx";
 import { Tabs } from "../../../ui/navigation/tabs.tsx";
 import { useOpenPart, useUrlState } from "../../../ui/navigation/use-url-state.ts";
@@ -54,6 +55,7 @@ export function WorkflowEditor(props: WorkflowEditorProps) {
         save={save}
         saved={saved}
         onDiscard={() => saved && props.onSaved(saved.workflow)}
+        onRenew={() => props.onRenew(draft.text)}
         onShow={(fault) => {
           const found = placeOfFault(draft.document, fault);
           if (view === "json" && found !== undefined) setPlace({ offset: found.start });
@@ -109,7 +111,9 @@ export function WorkflowEditor(props: WorkflowEditorProps) {
             ]}
           />
         </div>
-        <OpenPanel {...views} saved={saved} onClose={() => open("")} />
+        <UnreadFields value={draft.countUnread}>
+          <OpenPanel {...views} saved={saved} onClose={() => open("")} />
+        </UnreadFields>
       </div>
       <AddStepDialog
         after={addingAfter}

@@ -9,13 +9,15 @@ import { Table } from "../../../ui/tables/table.tsx";
 import type { Column } from "../../../ui/tables/table-column.ts";
 import type { ViewProps } from "../editor/editor-props.ts";
 import { panelOfStep } from "../editor/panel.ts";
+import { stopReason } from "../editor/stop-reason.ts";
 import { faultsOfStep } from "./graph-view.tsx";
 
 /** The steps as a list: everything that the graph does, by keyboard. */
-export function ListSteps({ draft, kinds, readOnlyReason, panel, onOpen, onAdd }: ViewProps) {
+export function ListSteps(props: ViewProps) {
+  const { draft, kinds, panel, onOpen, onAdd } = props;
   const { document } = draft;
   const { steps } = document;
-  const stop = draft.fault === undefined ? readOnlyReason : "The text is no JSON yet.";
+  const stop = stopReason(props);
   const labelOf = (kind: string) => kinds?.data.find((one) => one.kind === kind)?.label ?? kind;
   if (steps.length === 0) {
     return (

@@ -10,6 +10,7 @@ import { Badge } from "../../../ui/status/badge.tsx";
 import { ErrorCard } from "../../../ui/status/error-card.tsx";
 import type { SavedWorkflow, ViewProps } from "../editor/editor-props.ts";
 import { panelOfStep } from "../editor/panel.ts";
+import { stopReason } from "../editor/stop-reason.ts";
 import { faultsOfStep } from "./graph-view.tsx";
 import { StepNames } from "./step-names.tsx";
 import { StepTest } from "./step-test.tsx";
@@ -48,7 +49,8 @@ export function StepPanel(props: StepPanelProps) {
   const faults = Object.fromEntries(
     faultsOfStep(draft, at).map(({ field, message }) => [field, message]),
   );
-  const isReadOnly = readOnlyReason !== undefined || draft.fault !== undefined;
+  const stop = stopReason(props);
+  const isReadOnly = stop !== undefined;
   const others = Object.entries(faults).filter(([field]) => NAMES.includes(field));
   return (
     <SidePanel title={step.id || `steps[${at}]`} of={`step ${at}`} onClose={onClose}>
@@ -110,12 +112,12 @@ export function StepPanel(props: StepPanelProps) {
         />
       )}
       <div className="flex flex-wrap gap-2">
-        <Button disabledReason={readOnlyReason} onClick={() => props.onAdd(at)}>
+        <Button disabledReason={stop} onClick={() => props.onAdd(at)}>
           Add step after
         </Button>
         <Button
           look="danger"
-          disabledReason={readOnlyReason}
+          disabledReason={stop}
           onClick={() => {
             const next = at > 0 ? panelOfStep(draft.document, at - 1) : "";
             draft.edit((text) => deleteStep(text, at));

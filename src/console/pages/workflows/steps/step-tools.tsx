@@ -4,6 +4,7 @@ import { Button } from "../../../ui/buttons/button.tsx";
 import { Menu } from "../../../ui/overlays/menu.tsx";
 import { useKeys } from "../../../ui/use-keys.ts";
 import type { ViewProps } from "../editor/editor-props.ts";
+import { stopReason } from "../editor/stop-reason.ts";
 
 /** What a new trigger of a kind begins with. */
 const FIRST: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -15,9 +16,10 @@ const FIRST: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 /** What graph and list are changed with. */
-export function StepTools({ draft, kinds, readOnlyReason, panel, onOpen, onAdd }: ViewProps) {
+export function StepTools(props: ViewProps) {
+  const { draft, kinds, panel, onOpen, onAdd } = props;
   const { steps, triggers } = draft.document;
-  const stop = draft.fault === undefined ? readOnlyReason : "The text is no JSON yet.";
+  const stop = stopReason(props);
   const after = panel?.kind === "step" ? panel.at : steps.length - 1;
   useKeys([{ keys: "a", label: "Add a step", run: () => stop === undefined && onAdd(after) }]);
   const trigger = (

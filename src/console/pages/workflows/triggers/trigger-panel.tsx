@@ -5,6 +5,7 @@ import { SchemaForm } from "../../../parts/schema/schema-form.tsx";
 import { Button } from "../../../ui/buttons/button.tsx";
 import { SidePanel } from "../../../ui/overlays/side-panel.tsx";
 import type { ViewProps } from "../editor/editor-props.ts";
+import { stopReason } from "../editor/stop-reason.ts";
 
 interface TriggerPanelProps extends ViewProps {
   readonly at: number;
@@ -24,7 +25,9 @@ const HELP: Readonly<Record<string, string>> = {
 };
 
 /** One trigger of the definition. */
-export function TriggerPanel({ draft, kinds, at, readOnlyReason, onClose }: TriggerPanelProps) {
+export function TriggerPanel(props: TriggerPanelProps) {
+  const { draft, kinds, at, onClose } = props;
+  const stop = stopReason(props);
   const trigger = draft.document.triggers[at] ?? {};
   const kind = String(trigger["kind"] ?? "");
   const schema = (kinds?.triggers as Readonly<Record<string, JsonSchema>> | undefined)?.[kind];
@@ -38,10 +41,7 @@ export function TriggerPanel({ draft, kinds, at, readOnlyReason, onClose }: Trig
   return (
     <SidePanel title={describeTrigger(trigger)} of={`trigger ${at}`} onClose={onClose}>
       <p className="text-muted">{HELP[kind] ?? "This kind of trigger is unknown."}</p>
-      <fieldset
-        disabled={readOnlyReason !== undefined || draft.fault !== undefined}
-        className="grid min-w-0 gap-6"
-      >
+      <fieldset disabled={stop !== undefined} className="grid min-w-0 gap-6">
         {schema !== undefined && (
           <SchemaForm
             key={`${kind} ${at}`}
@@ -59,7 +59,7 @@ export function TriggerPanel({ draft, kinds, at, readOnlyReason, onClose }: Trig
       <div>
         <Button
           look="danger"
-          disabledReason={readOnlyReason}
+          disabledReason={stop}
           onClick={() => {
             onClose();
             draft.edit((text) => setTrigger(text, at, undefined));
