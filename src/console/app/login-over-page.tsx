@@ -7,12 +7,23 @@ import { lazyPart } from "../ui/status/lazy-part.tsx";
 const loadDialog = async () => (await import("./login-dialog.tsx")).LoginDialog;
 const LoginDialog = lazyPart(loadDialog);
 
+/** Another person gets nothing of the page. */
+function startAfresh(): void {
+  window.location.assign("/console/");
+}
+
 /** The login over the page when the session has ended: the page and what was typed there stay. */
 export function LoginOverPage() {
   const { data, refetch } = useSession();
   // Whose session has ended.
   const [whose, setWhose] = useState<string>();
   const isOut = whose !== undefined;
+  // Whose page this is: what is read and typed here belongs to nobody else.
+  const [owner] = useState(data?.id);
+  const isOther = data !== undefined && data.id !== owner;
+  useEffect(() => {
+    if (isOther) startAfresh();
+  }, [isOther]);
   const username = useRef("");
   username.current = data?.username ?? "";
   useEffect(() => onSignedOut(() => setWhose((before) => before ?? username.current)), []);
@@ -22,8 +33,7 @@ export function LoginOverPage() {
   }, []);
   const goOn = useCallback(
     (user: { readonly username: string }) => {
-      // Another person starts afresh.
-      if (user.username !== whose) return window.location.assign("/console/");
+      if (user.username !== whose) return startAfresh();
       setWhose(undefined);
       tellSignedIn();
     },

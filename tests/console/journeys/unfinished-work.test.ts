@@ -6,6 +6,9 @@ import { type ConsolePage, type Look, openConsolePage } from "../support/console
 import { type ConsoleStage, openConsoleStage } from "../support/console-stage.ts";
 
 const ENGINE_PATH = "/v1/chat/completions";
+/** One pixel. */
+const PICTURE =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const PATIENT = { timeout: 60_000 };
 
 /** What becomes of work when something else happens before it has ended. */
@@ -211,6 +214,29 @@ describe.skipIf(!hasChromium)("unfinished work in the console", () => {
     await answers().getByText("Cool.").waitFor();
   });
 
+  it("sends no message before all of its files are read", async () => {
+    await open("chat");
+    const choose = (name: string, mimeType: string, buffer: Buffer) =>
+      page.locator('input[type="file"]').setInputFiles({ name, mimeType, buffer });
+    const taken = (name: string) => page.getByRole("button", { name: `Take away ${name}` });
+    const reading = await hold("POST", /\/api\/documents\/text$/);
+    await choose("slow.txt", "text/plain", Buffer.from("Read at last."));
+    await reading.begun();
+    await choose("quick.png", "image/png", Buffer.from(PICTURE, "base64"));
+    await taken("quick.png").waitFor();
+    await ask("With both");
+    const send = page.getByRole("button", { name: "Send", exact: true });
+    expect(await send.getAttribute("aria-disabled")).toBe("true");
+    expect(await composer().inputValue()).toBe("With both");
+    await reading.release();
+    await taken("slow.txt").waitFor();
+    says("Both are here.");
+    const asking = page.waitForRequest(/\/chat\/completions$/);
+    await composer().press("Enter");
+    expect(JSON.stringify((await asking).postDataJSON())).toMatch(/image.*Read at last\./);
+    await answers().getByText("Both are here.").waitFor();
+  });
+
   it("closes the earlier chats on a telephone once one is chosen", async () => {
     const { id } = await keep("On a telephone");
     await keep("Beside it");
@@ -262,6 +288,21 @@ describe.skipIf(!hasChromium)("unfinished work in the console", () => {
     await answers().getByText("Still here.").waitFor();
     const { document } = await api("GET", `/api/chats/${openId()}`);
     expect(JSON.stringify(document)).toContain("Still here.");
+  });
+
+  it("shows nothing of one person once another one has logged in in a second tab", async () => {
+    const { id } = await keep("Of the administrator");
+    await open(`chat/${id}`);
+    await stage.signIn(page.context(), "user");
+    const loaded = page.waitForEvent("load");
+    // As when one comes back to the tab.
+    await page.evaluate(() =>
+      document.dispatchEvent(new Event("visibilitychange", { bubbles: true })),
+    );
+    await loaded;
+    await page.getByRole("button", { name: "ada" }).waitFor();
+    await page.getByText("Ask something.").waitFor();
+    expect(await page.getByText("Of the administrator").count()).toBe(0);
   });
 
   it("says when a chat is not pinned and when nobody is logged out", async () => {

@@ -12,6 +12,8 @@ export function useSession() {
     queryFn: ({ signal }) => unwrap(api.GET("/api/auth/me", { signal })),
     retry: false,
     staleTime: 60_000,
+    // In another tab somebody else may have logged in meanwhile.
+    refetchOnWindowFocus: "always",
   });
 }
 

@@ -37,15 +37,16 @@ async function scaledPicture(file: File): Promise<string> {
   return canvas.toDataURL(type, QUALITY);
 }
 
-/** The files of a message that is being written, in the order in which they were chosen. */
+/** The files of a message that is being written, in the order in which they were read. */
 export function useAttachments() {
   const [parts, setParts] = useState<readonly MessagePart[]>([]);
-  const [isReading, setReading] = useState(false);
+  // Files that are chosen while others are being read are read beside them.
+  const [readings, setReadings] = useState(0);
   const [error, setError] = useState<unknown>();
   return {
-    ...{ parts, isReading, error, setError },
+    ...{ parts, isReading: readings > 0, error, setError },
     async add(files: readonly File[]) {
-      setReading(true);
+      setReadings((now) => now + 1);
       setError(undefined);
       for (const file of files) {
         try {
@@ -55,7 +56,7 @@ export function useAttachments() {
           setError(thrown);
         }
       }
-      setReading(false);
+      setReadings((now) => now - 1);
     },
     remove: (part: MessagePart) => setParts((before) => before.filter((other) => other !== part)),
     clear: () => setParts([]),

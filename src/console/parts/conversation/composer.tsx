@@ -36,10 +36,11 @@ export function Composer(props: ComposerProps) {
   const attached = useAttachments();
   const picker = useRef<HTMLInputElement>(null);
   const isEmpty = draft.trim() === "" && attached.parts.length === 0;
-  const reason = blockedReason ?? (isEmpty ? "The message is empty" : undefined);
+  const reading = attached.isReading ? "A file is still being read" : undefined;
+  const reason = blockedReason ?? reading ?? (isEmpty ? "The message is empty" : undefined);
 
   const send = () => {
-    if (reason !== undefined || isAnswering || attached.isReading) return;
+    if (reason !== undefined || isAnswering) return;
     const text = draft.trim() === "" ? [] : [{ type: "text" as const, text: draft }];
     onSend([...attached.parts, ...text]);
     attached.clear();
