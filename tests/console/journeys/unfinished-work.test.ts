@@ -442,7 +442,11 @@ describe.skipIf(!hasChromium)("unfinished work in the console", () => {
 
   it("adds a file that was uploaded without uploading it once more", async () => {
     const { id } = await api("POST", "/v1/vector_stores", { name: "uploads" });
-    await open(`knowledge/${id}`);
+    await open(`knowledge/${id}?batch=vsfb_of_another_store`);
+    const unknown = page.getByText("The folder's state is not known");
+    await unknown.waitFor();
+    await page.getByRole("button", { name: "Close", exact: true }).click();
+    await unknown.waitFor({ state: "detached" });
     let tries = 0;
     await page.route(/\/vector_stores\/[^/]+\/files$/, (route) => {
       if (route.request().method() !== "POST") return route.fallback();
@@ -507,6 +511,28 @@ describe.skipIf(!hasChromium)("unfinished work in the console", () => {
     await answer.waitFor();
     expect(await instructions.inputValue()).toBe("Not saved yet.");
     await deleteShown("assistant", "resized");
+  });
+
+  it("gives an assistant any store and connection, also of many", async () => {
+    const places = Array.from({ length: 101 }, (_, place) => place);
+    const { id } = await api("POST", "/v1/assistants", { name: "of many", model: "sim-chat" });
+    await api("POST", "/v1/vector_stores", { name: "the oldest store" });
+    await Promise.all(
+      places.flatMap((place) => [
+        api("POST", "/v1/vector_stores", { name: `store ${place}` }),
+        api("POST", "/api/connections", {
+          ...{ name: `database_${String(place).padStart(3, "0")}`, kind: "sqlite" },
+          file: "workspace/none.db",
+        }),
+      ]),
+    );
+    await open(`assistants/${id}`);
+    await page.getByRole("combobox", { name: /^Databases/ }).click();
+    await page.getByRole("option", { name: "database_100" }).click();
+    await page.getByRole("combobox", { name: /^Vector stores/ }).click();
+    await page.getByRole("option", { name: "the oldest store" }).click();
+    await page.getByRole("button", { name: "Save assistant" }).click();
+    await page.getByText("Assistant of many is changed").waitFor();
   });
 
   it("keeps what is typed into a store's settings while they are being saved", async () => {

@@ -1,3 +1,4 @@
+import { useEffect } from "react";
 import { useVectorStores } from "../../api/queries/vector-stores.ts";
 import { TextAreaField } from "../../ui/forms/field.tsx";
 import { NumberField } from "../../ui/forms/number-field.tsx";
@@ -17,6 +18,11 @@ const MAX_STORES = 20;
 /** What an assistant answers from. */
 export function KnowledgeFields({ draft, set }: PartProps) {
   const list = useVectorStores();
+  const { hasMore, more } = list;
+  useEffect(() => {
+    // All of them are looked through as one types, and a chosen one has its name.
+    if (hasMore) more();
+  }, [hasMore, more]);
   const choices = list.rows.map(({ id, name, ext }) => ({
     value: id,
     label: name === "" ? id : name,

@@ -18,7 +18,7 @@ import { CreateDialog } from "./create-dialog.tsx";
 
 /** The assistants that one may use. An open one has the page for itself, with a trial beside its form. */
 export function Page() {
-  const { openId, open, close } = useOpenRow("assistants");
+  const { openId, open, close } = useOpenRow("assistants", ["tab"]);
   if (openId !== undefined) return <AssistantView key={openId} id={openId} onClose={close} />;
   return <Assistants onOpen={open} />;
 }

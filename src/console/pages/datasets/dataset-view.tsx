@@ -7,6 +7,7 @@ import {
   useDataset,
 } from "../../api/queries/datasets.ts";
 import { useSession } from "../../api/queries/session.ts";
+import { wordFor } from "../../lib/count.ts";
 import { isFiltered } from "../../lib/tables/row-filter.ts";
 import { UserName } from "../../parts/accounts/user-name.tsx";
 import { Button } from "../../ui/buttons/button.tsx";
@@ -82,7 +83,8 @@ function Loaded({ dataset, onClose }: LoadedProps) {
         title={dataset.name}
         aside={
           <>
-            <Count value={dataset.rows} /> rows · version {dataset.version}
+            <Count value={dataset.rows} /> {wordFor(dataset.rows, "row")} · version{" "}
+            {dataset.version}
           </>
         }
       >

@@ -7,7 +7,7 @@ import {
   useCancelBatch,
   useFileBatch,
 } from "../../api/queries/store-files.ts";
-import { formatExact } from "../../lib/count.ts";
+import { countOf, formatExact } from "../../lib/count.ts";
 import { Button } from "../../ui/buttons/button.tsx";
 import { Form } from "../../ui/forms/form.tsx";
 import { useUrlState } from "../../ui/navigation/use-url-state.ts";
@@ -87,7 +87,14 @@ interface BatchProps {
 
 function Batch({ storeId, id, onBegun, onClose }: BatchProps) {
   const { data: batch, error } = useFileBatch(storeId, id);
-  if (error !== null) return <ErrorCard what="The folder's state is not known" error={error} />;
+  if (error !== null) {
+    return (
+      <>
+        <ErrorCard what="The folder's state is not known" error={error} />
+        <Button onClick={onClose}>Close</Button>
+      </>
+    );
+  }
   if (batch === undefined) return null;
   const { file_counts: counts, status, ext } = batch;
   const isRunning = status === "in_progress";
@@ -99,7 +106,7 @@ function Batch({ storeId, id, onBegun, onClose }: BatchProps) {
       <BatchProgress batch={batch} />
       {!isRunning && counts.total === 0 && <p>No file there is new or has changed.</p>}
       {ext.remaining > 0 && (
-        <p>{formatExact(ext.remaining)} more files are left for a further job.</p>
+        <p>{countOf(ext.remaining, "more file is", "more files are")} left for a further job.</p>
       )}
       <BatchActions batch={batch} onBegun={onBegun} onClose={onClose} />
     </section>

@@ -17,9 +17,12 @@ import { CreateDialog } from "./create-dialog.tsx";
 import { StoreState, storeName } from "./states.tsx";
 import { StoreView } from "./store-view.tsx";
 
+/** What the views of a store have in the address. */
+const OF_STORE = ["tab", "state", "file", "query", "results", "batch"];
+
 /** The vector stores: collections of files that assistants answer from. An open one has the page for itself. */
 export function Page() {
-  const { openId, open, close } = useOpenRow("knowledge");
+  const { openId, open, close } = useOpenRow("knowledge", OF_STORE);
   if (openId !== undefined) return <StoreView key={openId} id={openId} onClose={close} />;
   return <Stores onOpen={open} />;
 }

@@ -1,5 +1,5 @@
 import type { WorkflowRunWithSteps } from "../../api/queries/workflow-runs.ts";
-import { formatDuration, formatExact } from "../../lib/count.ts";
+import { countOf, formatDuration, wordFor } from "../../lib/count.ts";
 import { Link } from "../../ui/navigation/link.tsx";
 import { Count } from "../../ui/text/count.tsx";
 import { Fact, Facts } from "../../ui/text/facts.tsx";
@@ -36,13 +36,14 @@ export function RunFacts({ run, onTrigger }: RunFactsProps) {
       <Fact name="Version">{run.version}</Fact>
       {(run.attempts > 1 || run.retries > 0) && (
         <Fact name="Tries">
-          {formatExact(run.attempts)} workers, {formatExact(run.retries)} repetitions
+          {countOf(run.attempts, "worker")}, {countOf(run.retries, "repetition")}
         </Fact>
       )}
       {callsOf(run) > 0 && usage !== null && (
         <Fact name="Models">
-          <Count value={callsOf(run)} /> calls, <Count value={Number(usage["input_tokens"] ?? 0)} />{" "}
-          tokens in, <Count value={Number(usage["output_tokens"] ?? 0)} /> out
+          <Count value={callsOf(run)} /> {wordFor(callsOf(run), "call")},{" "}
+          <Count value={Number(usage["input_tokens"] ?? 0)} /> tokens in,{" "}
+          <Count value={Number(usage["output_tokens"] ?? 0)} /> out
         </Fact>
       )}
       {retryOf !== null && (

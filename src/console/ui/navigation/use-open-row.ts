@@ -9,11 +9,16 @@ interface OpenRow {
   readonly close: () => void;
 }
 
-/** The open row of a page with `opensRows`, which is the end of its address. Filters stay. */
-export function useOpenRow(path: string): OpenRow {
+/**
+ * The open row of a page with `opensRows`, which is the end of its address. Filters stay.
+ *
+ * @param own names of what an open row shows of itself, which is not for the next one.
+ */
+export function useOpenRow(path: string, own: readonly string[] = []): OpenRow {
   const { row } = useParams({ strict: false }) as { readonly row?: string };
   const { open, close } = useOpening(row !== undefined);
-  const search = (now: UrlState) => now;
+  const search = (now: UrlState) =>
+    Object.fromEntries(Object.entries(now).filter(([name]) => !own.includes(name)));
   return {
     openId: row,
     open: (id) => open({ to: `/${path}/${encodeURIComponent(id)}`, search }),
