@@ -12,5 +12,8 @@ export function useMedia(query: string): boolean {
   );
 }
 
+/** Below it an open row's panel covers its table. */
+export const COVERED = "(width < 48rem)";
+
 /** Below it rows are cards and filters a sheet. */
 export const SMALL = "(width < 40rem)";

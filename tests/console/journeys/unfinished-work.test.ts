@@ -1,4 +1,4 @@
-import type { Page, Route } from "playwright-core";
+import type { Locator, Page, Route } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { callHttp } from "../../support/clients/http-session.ts";
 import { hasChromium } from "../support/chromium.ts";
@@ -707,6 +707,31 @@ describe.skipIf(!hasChromium)("unfinished work in the console", () => {
     await shown.settled();
     await page.getByRole("button", { name: "Discard mine" }).click();
     await page.getByText("Somebody changed the workflow meanwhile").waitFor({ state: "detached" });
+  });
+
+  it("takes the focus into a panel that covers its table, and back to the row", async () => {
+    await open("users", { width: 700 });
+    const rows = page.locator("[data-rows] [data-open]");
+    const hasFocus = (target: Locator) =>
+      expect.poll(() => target.evaluate((each) => each === document.activeElement), PATIENT);
+    await rows.first().focus();
+    await page.keyboard.press("Enter");
+    const head = page.getByRole("heading", { level: 2 }).first();
+    await hasFocus(head).toBe(true);
+    const first = await head.textContent();
+    await page.keyboard.press("j");
+    await expect.poll(() => head.textContent(), PATIENT).not.toBe(first);
+    await hasFocus(head).toBe(true);
+    await page.keyboard.press("Escape");
+    await hasFocus(rows.nth(1)).toBe(true);
+    await page.setViewportSize({ width: 1_440, height: 900 });
+    await rows.nth(1).focus();
+    await page.keyboard.press("Enter");
+    await head.waitFor();
+    await hasFocus(rows.nth(1)).toBe(true);
+    await page.getByRole("button", { name: "Close the panel" }).focus();
+    await page.keyboard.press("Enter");
+    await hasFocus(rows.nth(1)).toBe(true);
   });
 
   it("counts the users of the license anew when one is made", async () => {

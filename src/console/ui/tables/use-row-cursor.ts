@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { useKeys } from "../use-keys.ts";
+import { COVERED } from "../use-media.ts";
 
 interface RowCursor {
   /** The row that Tab reaches. */
@@ -29,7 +30,8 @@ export function useRowCursor<Row>(moving: Moving<Row>): RowCursor {
     if (row === undefined) return;
     const id = rowId(row);
     setActive(next);
-    focusRow(next);
+    const isCovered = openId !== undefined && window.matchMedia(COVERED).matches;
+    if (!isCovered) focusRow(next);
     if (openId !== undefined && openId !== id) onOpen?.(id);
   };
   const isMovable = onOpen !== undefined && rows.length > 0;
