@@ -440,29 +440,42 @@ describe.skipIf(!hasChromium)("unfinished work in the console", () => {
     expect(await mended.inputValue()).toBe("number\ny\n");
   });
 
-  it("adds a file that was uploaded without uploading it once more", async () => {
+  it("adds a file that was uploaded without uploading it once more, and leaves none that is removed", async () => {
     const { id } = await api("POST", "/v1/vector_stores", { name: "uploads" });
     await open(`knowledge/${id}?batch=vsfb_of_another_store`);
     const unknown = page.getByText("The folder's state is not known");
     await unknown.waitFor();
     await page.getByRole("button", { name: "Close", exact: true }).click();
     await unknown.waitFor({ state: "detached" });
-    let tries = 0;
+    let isRefusing = true;
     await page.route(/\/vector_stores\/[^/]+\/files$/, (route) => {
-      if (route.request().method() !== "POST") return route.fallback();
-      tries += 1;
       const json = { error: { message: "Not now.", code: "overloaded" } };
-      return tries > 1 ? route.fallback() : route.fulfill({ status: 503, json });
+      const isMeant = isRefusing && route.request().method() === "POST";
+      return isMeant ? route.fulfill({ status: 503, json }) : route.fallback();
     });
-    await page.locator('input[type="file"]').setInputFiles({
-      ...{ name: "once.txt", mimeType: "text/plain" },
-      buffer: Buffer.from("One copy is enough."),
-    });
-    await page.getByRole("button", { name: "Retry once.txt" }).click();
-    await page.getByText("1 of 1 added").waitFor();
-    const { data } = await api("GET", "/v1/files");
-    const names = data.map(({ filename }: { filename: string }) => filename);
-    expect(names.filter((name: string) => name === "once.txt")).toHaveLength(1);
+    const names = ["once.txt", "deleted.txt", "removed.txt"];
+    await page.locator('input[type="file"]').setInputFiles(
+      names.map((name) => ({
+        ...{ name, mimeType: "text/plain" },
+        buffer: Buffer.from(`One copy of ${name} is enough.`),
+      })),
+    );
+    await page.getByText("0 of 3 added · 3 failed").waitFor();
+    type Stored = { readonly id: string; readonly filename: string };
+    const stored = async (): Promise<readonly Stored[]> => {
+      const { data } = await api("GET", "/v1/files");
+      return data.filter(({ filename }: Stored) => names.includes(filename));
+    };
+    const deleted = (await stored()).find(({ filename }) => filename === "deleted.txt");
+    await api("DELETE", `/v1/files/${deleted?.id}`);
+    isRefusing = false;
+    await page.getByRole("button", { name: "Remove removed.txt" }).click();
+    for (const name of names.slice(0, 2)) {
+      await page.getByRole("button", { name: `Retry ${name}` }).click();
+    }
+    await page.getByText("2 of 2 added").waitFor();
+    const left = async () => (await stored()).map(({ filename }) => filename).sort();
+    await expect.poll(left, PATIENT).toEqual(["deleted.txt", "once.txt"]);
   });
 
   it("keeps what is typed into an assistant while it is being saved", async () => {

@@ -85,3 +85,22 @@ it("stops one that is under way, and all of them", async () => {
   expect(under.size).toBe(0);
   expect(queue.list()).toEqual([]);
 });
+
+it("clears up after what is taken off the list and is not in the store", async () => {
+  const forgotten: string[] = [];
+  const queue = new UploadQueue(
+    async ({ file }, { onAdding }) => {
+      if (file.name === "file-1.txt") throw new Error("no");
+      onAdding();
+      if (file.name === "file-2.txt") await new Promise(() => undefined);
+    },
+    ({ file }) => forgotten.push(file.name),
+  );
+  queue.add(files(3), undefined);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(queue.list().map(({ state }) => state)).toEqual(["added", "failed", "adding"]);
+  queue.clear();
+  queue.stop();
+  expect(queue.list()).toEqual([]);
+  expect(forgotten).toEqual(["file-1.txt"]);
+});

@@ -25,16 +25,21 @@ export interface Sending {
 /** Brings one file into the store. Rejects with what its row can show. */
 export type SendUpload = (upload: Upload, sending: Sending) => Promise<void>;
 
+/** Clears up after an upload that is taken off the list and is not in the store. */
+export type ForgetUpload = (upload: Upload) => void;
+
 /** The uploads into one store. Each ends by itself: one that fails holds up no other. */
 export class UploadQueue {
   readonly #listeners = new Set<() => void>();
   readonly #running = new Map<number, AbortController>();
   readonly #send: SendUpload;
+  readonly #forget: ForgetUpload;
   #uploads: readonly Upload[] = [];
   #nextId = 1;
 
-  constructor(send: SendUpload) {
+  constructor(send: SendUpload, forget: ForgetUpload = () => undefined) {
     this.#send = send;
+    this.#forget = forget;
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -65,18 +70,27 @@ export class UploadQueue {
   /** Ends an upload that is under way, and takes it off the list. */
   remove(id: number): void {
     this.#running.get(id)?.abort();
-    this.#publish(this.#uploads.filter((upload) => upload.id !== id));
+    this.#drop((upload) => upload.id === id);
   }
 
   /** Takes those off the list that have ended. */
   clear(): void {
-    this.#publish(this.#uploads.filter(({ state }) => state !== "added" && state !== "failed"));
+    this.#drop(({ state }) => state === "added" || state === "failed");
   }
 
   /** Ends all that have not ended. */
   stop(): void {
     for (const controller of this.#running.values()) controller.abort();
-    this.#publish(this.#uploads.filter(({ state }) => state === "added" || state === "failed"));
+    this.#drop(({ state }) => state !== "added" && state !== "failed");
+  }
+
+  #drop(isMeant: (upload: Upload) => boolean): void {
+    const dropped = this.#uploads.filter(isMeant);
+    this.#publish(this.#uploads.filter((upload) => !isMeant(upload)));
+    for (const upload of dropped) {
+      // What is being added cannot be called back.
+      if (upload.state !== "added" && upload.state !== "adding") this.#forget(upload);
+    }
   }
 
   #fill(): void {
