@@ -291,7 +291,7 @@ describe.skipIf(!hasChromium)("unfinished work in the console", () => {
   });
 
   it("shows nothing of one person once another one has logged in in a second tab", async () => {
-    const { id } = await keep("Of the administrator");
+    const { id } = await keep("Read by nobody else");
     await open(`chat/${id}`);
     await stage.signIn(page.context(), "user");
     const loaded = page.waitForEvent("load");
@@ -302,7 +302,7 @@ describe.skipIf(!hasChromium)("unfinished work in the console", () => {
     await loaded;
     await page.getByRole("button", { name: "ada" }).waitFor();
     await page.getByText("Ask something.").waitFor();
-    expect(await page.getByText("Of the administrator").count()).toBe(0);
+    expect(await page.getByText("Read by nobody else").count()).toBe(0);
   });
 
   it("says when a chat is not pinned and when nobody is logged out", async () => {
