@@ -67,7 +67,8 @@ export function createChat(engine: ChatEngine): Chat {
   };
 
   /** Only concessions that helped are remembered: a refusal may quote a client, who must not decide for all others. */
-  const remember = (model: Model, found: readonly Concession[]) => {
+  const remember = (model: Model, conceded: readonly Concession[]) => {
+    const found = conceded.filter(({ isOfThisCall }) => isOfThisCall !== true);
     if (found.length > 0) refused.set(model.id, new Set([...concessionsFor(model), ...found]));
   };
 

@@ -28,6 +28,13 @@ describe("The container's health check", () => {
     expect(await exitCode({ ALLOWED_HOSTS: `${NAME}, other.example.org` })).toBe(0);
   });
 
+  it("calls the address that the server listens on", async () => {
+    const settings = { ALLOWED_HOSTS: NAME, HOST: "127.0.0.1" };
+    expect(await exitCode(settings)).toBe(0);
+    expect(await exitCode({ ...settings, HOST: "0.0.0.0" })).toBe(0);
+    expect(await exitCode({ ...settings, HOST: "127.0.0.2" })).toBe(1);
+  });
+
   it("fails on a refusal, and where nobody listens", async () => {
     expect(await exitCode({})).toBe(1);
     expect(await exitCode({ PORT: "1" })).toBe(1);

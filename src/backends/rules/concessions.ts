@@ -8,6 +8,8 @@ export interface Concession {
   readonly concede: (request: ChatRequest) => ChatRequest;
   /** The codec for all later attempts, where the wire dialect must change. */
   readonly codec?: ClientCodec;
+  /** It is about this call alone, whose client sent what the model refuses: calls of others go on with it. */
+  readonly isOfThisCall?: true;
 }
 
 type IsCause = Concession["isCause"];

@@ -1,5 +1,6 @@
 import { ollamaChatClient } from "../../codecs/ollama-chat/client.ts";
 import {
+  isThinkingLevelUnsupported,
   isThinkingUnsupported,
   isToolsUnsupported,
   readContextOverflow,
@@ -40,6 +41,7 @@ export function createOllama(upstream: Upstream, contextLength: number): Backend
     effort: () => OLLAMA_EFFORT,
     concessions: [
       { isCause: isThinkingUnsupported, concede: withoutThinking },
+      { isCause: isThinkingLevelUnsupported, concede: withoutThinking, isOfThisCall: true },
       { isCause: isToolsUnsupported, concede: withoutTools },
       TELLING_SYSTEM,
     ],

@@ -14,11 +14,14 @@ const OVERFLOWS: readonly RegExp[] = [
   /prompt too long; exceeded (?:max )?context length/i,
 ];
 
-/**
- * Reports whether the model does not support thinking, or not at the requested level: the call works without `think`.
- */
+/** Reports whether the model does not support thinking: calls work without `think`. */
 export function isThinkingUnsupported(message: string): boolean {
-  return /does not support thinking|think value "[^"]*" is not supported/i.test(message);
+  return /does not support thinking/i.test(message);
+}
+
+/** Reports whether the model does not support thinking at the requested level: this call works without `think`. */
+export function isThinkingLevelUnsupported(message: string): boolean {
+  return /think value "[^"]*" is not supported/i.test(message);
 }
 
 /** Reports whether the model does not support tools: the call works without `tools`. */

@@ -27,6 +27,10 @@ export function createStartingAnswer({ version, settings }: StartingServer): Ser
   const health = { status: "starting", version, backend: settings.LLM_BACKEND, license: null };
   const probes: Readonly<Record<string, readonly [JsonObject, number]>> = {
     "/api/health": [health, 200],
+    "/v1/health": [
+      { ok: false, license: null, llm: { backend: settings.LLM_BACKEND, reachable: false } },
+      200,
+    ],
     "/api/ready": [
       {
         ready: false,

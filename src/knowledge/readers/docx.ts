@@ -2,12 +2,13 @@ import type { Block, Reader, SourceFile } from "./reader.ts";
 import { DocumentBlocks } from "./shared/document-blocks.ts";
 import { decodeXml, parseXml, type XmlElement, type XmlHandler } from "./shared/parse-xml.ts";
 
-const DOCUMENT = "word/document.xml";
+/** Word on the web numbers it, as in `document2.xml`. */
+const DOCUMENT = /^word\/document\d*\.xml$/;
 const STYLES = "word/styles.xml";
 const NOTES = ["word/footnotes.xml", "word/endnotes.xml"];
 const STYLE_NAME = /^(?:heading ([1-9])|(title))$/i;
-/** The replacement of what older programs cannot show, and text that was moved away. */
-const SKIPPED = new Set(["Fallback", "moveFrom"]);
+/** The replacement of what older programs cannot show, text that was moved away, and a format before its change. */
+const SKIPPED = new Set(["Fallback", "moveFrom", "pPrChange"]);
 const CHARACTERS: Readonly<Record<string, string>> = {
   tab: "\t",
   br: "\n",
@@ -18,7 +19,7 @@ const CHARACTERS: Readonly<Record<string, string>> = {
 /** Word documents: paragraphs, headings by their styles, tables, and notes at the end. */
 export const docxReader: Reader = {
   format: "DOCX",
-  matches: ({ zip }) => zip?.has(DOCUMENT) === true,
+  matches: ({ zip }) => zip?.names.some((name) => DOCUMENT.test(name)) === true,
   read: readDocument,
 };
 
@@ -28,7 +29,7 @@ async function* readDocument({ zip }: SourceFile): AsyncGenerator<Block, void> {
   if (zip.has(STYLES)) {
     for await (const _ of parseXml(decodeXml(zip.read(STYLES)), styles));
   }
-  for (const name of [DOCUMENT, ...NOTES]) {
+  for (const name of [...zip.names.filter((part) => DOCUMENT.test(part)), ...NOTES]) {
     if (zip.has(name)) yield* parseXml(decodeXml(zip.read(name)), new Body(styles.levels()));
   }
 }

@@ -11,6 +11,15 @@ const XLSX_WORKBOOK = /^xl\/workbook\d*\.(?:xml|bin)$/;
 const ODS_TYPE = "application/vnd.oasis.opendocument.spreadsheet";
 /** Rows and columns with content; what a sheet claims to have does not count. */
 const COLUMNS_MAX = 16_384;
+/** Dates in the order of the reader's country, which nobody knows here, are shown in the order of the standard. */
+const READING = {
+  type: "buffer",
+  dense: true,
+  cellHTML: false,
+  cellFormula: false,
+  cellNF: true,
+  dateNF: "yyyy-mm-dd",
+} as const;
 
 /** Excel's newer format. */
 export const xlsxReader: Reader = {
@@ -66,7 +75,7 @@ async function* readWorkbook(bytes: Buffer): AsyncGenerator<Block, void> {
   const { read } = await import("@e965/xlsx");
   let workbook: WorkBook;
   try {
-    workbook = read(bytes, { type: "buffer", dense: true, cellHTML: false, cellFormula: false });
+    workbook = read(bytes, READING);
   } catch (thrown) {
     const isProtected = thrown instanceof Error && /password|encrypt/i.test(thrown.message);
     throw isProtected ? new UnreadableFile("invalid_file", PROTECTED) : thrown;
@@ -91,8 +100,10 @@ function* rowsOf(
   }
 }
 
-/** The text as the spreadsheet shows it. */
+/** The text as the spreadsheet shows it, but for long numbers, whose digits somebody will search for. */
 function textOf(cell: CellObject | undefined): string {
   if (cell === undefined || cell.t === "z") return "";
+  const isShortened = cell.t === "n" && cell.z === "General" && /\dE[+-]\d/.test(cell.w ?? "");
+  if (isShortened) return String(cell.v);
   return cell.w ?? (cell.v instanceof Date ? cell.v.toISOString() : String(cell.v ?? ""));
 }

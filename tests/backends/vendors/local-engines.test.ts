@@ -420,6 +420,21 @@ describe("The single-machine engine", () => {
     expect(bodiesTo("/api/chat").at(-1)).toHaveProperty("think", true);
   });
 
+  it("keeps the setting for others when one client sends a level that the model refuses", async () => {
+    const error = 'think value "low" is not supported for this model';
+    simulator.script({
+      match: { path: "/api/chat" },
+      respond: { status: 400, body: { error } },
+    });
+    const backend = ollama();
+    const chat = (request: ChatRequest) =>
+      collect(backend.chat(request, { ...MODEL, id: "sim-thinker" }, { signal: never() }));
+    await chat(chatRequest({ parameters: { extra: { think: "low" } } }));
+    await chat(chatRequest({ effort: "none" }));
+    const sent = bodiesTo("/api/chat").map((body) => body["think"]);
+    expect(sent).toEqual(["low", undefined, false]);
+  });
+
   it("gives up when the refusal does not end", async () => {
     simulator.script({ times: "always", respond: { status: 400, body: thinkRefusal } });
     const request = chatRequest({ effort: "high" });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+  isThinkingLevelUnsupported,
   isThinkingUnsupported,
   isToolsUnsupported,
   readContextOverflow,
@@ -55,7 +56,11 @@ describe("the words of an error body", () => {
 describe("what the model cannot do", () => {
   it("4.4: thinking, or the level of it", () => {
     expect(isThinkingUnsupported('"llama3:8b" does not support thinking')).toBe(true);
-    expect(isThinkingUnsupported('think value "high" is not supported for this model')).toBe(true);
+    const level = 'think value "high" is not supported for this model';
+    expect([isThinkingUnsupported(level), isThinkingLevelUnsupported(level)]).toEqual([
+      false,
+      true,
+    ]);
     expect(isThinkingUnsupported("gemma2:2b does not support tools")).toBe(false);
   });
 

@@ -24,6 +24,11 @@ describe("A server that has its port and is not started", () => {
       backend: "vllm",
       license: null,
     });
+    const service = await ask("/v1/health");
+    expect([service.response.status, service.body]).toEqual([
+      200,
+      { ok: false, license: null, llm: { backend: "vllm", reachable: false } },
+    ]);
     const ready = await ask("/api/ready");
     expect(ready.response.status).toBe(503);
     expect(ready.body).toMatchObject({ ready: false, failed: ["starting"], checks: { db: false } });

@@ -1,8 +1,9 @@
 import { utils, write } from "@e965/xlsx";
+import { strToU8, zipSync } from "fflate";
 import iconv from "iconv-lite";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Block } from "../../../src/knowledge/readers/reader.ts";
-import { docx, odt, pdf, pptx, run } from "../../support/documents/build-documents.ts";
+import { docx, odt, pdf, pptx, run, wordXml } from "../../support/documents/build-documents.ts";
 import { openReaderStage, textOf } from "../../support/documents/read-blocks.ts";
 
 const stage = openReaderStage();
@@ -219,6 +220,16 @@ describe("documents", () => {
     ]);
   });
 
+  test("a Word document has its text in a part of any number, with the styles of today", async () => {
+    const old = `<w:pPrChange><w:pPr><w:pStyle w:val="H"/></w:pPr></w:pPrChange>`;
+    const styles = `<w:style w:styleId="H"><w:name w:val="heading 1"/></w:style>`;
+    const bytes = zipSync({
+      "word/document2.xml": strToU8(wordXml(`<w:p><w:pPr>${old}</w:pPr>${run("Text")}</w:p>`)),
+      "word/styles.xml": strToU8(`<w:styles xmlns:w="w">${styles}</w:styles>`),
+    });
+    expect(await read("a.docx", bytes)).toEqual(["Text"]);
+  });
+
   test("ODT has headings, tables and spaces", async () => {
     const cell = (text: string) => `<table:table-cell><text:p>${text}</text:p></table:table-cell>`;
     const body = `<text:h text:outline-level="2">Head</text:h><text:p>a<text:s text:c="3"/>b<text:line-break/>c</text:p><table:table><table:table-row>${cell("Name")}${cell("Price")}</table:table-row><table:table-row>${cell("Bolt")}${cell("5")}</table:table-row></table:table>`;
@@ -265,6 +276,22 @@ describe("documents", () => {
         ["Stöck", "=Name =Since =Price"],
         ["Stöck", expect.stringMatching(/^Name=Bolt Since=\S*(2024|24)\S* Price=5\.5$/)],
         ["Second", "=only"],
+      ]);
+    },
+  );
+
+  test.each(["xlsx", "biff8", "xlsb"] as const)(
+    "a workbook in %s keeps the digits of long numbers, and the order of a date",
+    async (bookType) => {
+      const sheet = utils.aoa_to_sheet([
+        ["Code", "Since", "Rate"],
+        [4006381333931, { t: "n", v: 45413, z: "m/d/yy" }, { t: "n", v: 12_345, z: "0.0E+00" }],
+      ]);
+      const book = { SheetNames: ["Sheet"], Sheets: { Sheet: sheet } };
+      const bytes = write(book, { type: "buffer", bookType }) as Buffer;
+      expect(await read("a.bin", bytes)).toEqual([
+        "=Code =Since =Rate",
+        "Code=4006381333931 Since=2024-05-01 Rate=1.2E+04",
       ]);
     },
   );

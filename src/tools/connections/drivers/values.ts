@@ -1,3 +1,4 @@
+import { parseExactJson } from "../../../lib/json/exact-json.ts";
 import type { JsonValue } from "../../../lib/json/json.ts";
 import { isDeeperThan } from "../../../lib/json/json-depth.ts";
 
@@ -18,12 +19,12 @@ const JSON_MAX_CHARACTERS = 4_000;
 /** The runtime writes and reads by recursion, and a value with thousands of levels exhausts its stack. */
 const JSON_MAX_DEPTH = 64;
 
-/** JSON as it is; text where it is long, nested deeply, or none after all. */
+/** JSON with all digits of its integers; text where it is long, nested deeply, or none after all. */
 export function json(text: string): JsonValue {
   if (text.length > JSON_MAX_CHARACTERS) return text;
   if (isDeeperThan(JSON_MAX_DEPTH, Buffer.from(text))) return text;
   try {
-    return JSON.parse(text) as JsonValue;
+    return parseExactJson(text);
   } catch {
     return text;
   }
