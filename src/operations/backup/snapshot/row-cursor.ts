@@ -7,11 +7,11 @@ import { quoteName, quoteTable } from "./describe-tables.ts";
 /** The text of every column in order, or null. */
 export type Row = readonly (string | null)[];
 
-const FETCH_ROWS = 2_000;
-/** Of a table with lists of numbers: a row may have 50 kB. */
-const FETCH_LONG_ROWS = 200;
-/** Of a table with bytes: the rows of workflows are in chunks of up to a megabyte, which is two in text. */
-const FETCH_CHUNKS = 16;
+/** A row may have a megabyte, and nobody knows before the first. */
+const FIRST_ROWS = 16;
+const FETCH_ROWS_MAX = 500;
+/** What a batch should have in characters, by the rows of the batch before. */
+const BATCH_CHARACTERS = 4 * 1024 * 1024;
 
 export interface CursorOptions {
   /** The name of the table, or of a partition. */
@@ -40,20 +40,27 @@ export async function* fetchRows(
   cursor: string,
   columns: TableDescription["columns"],
 ): AsyncGenerator<readonly Row[]> {
-  const has = (wanted: string) => columns.some(({ type }) => type === wanted);
-  const longCount = has("real[]") ? FETCH_LONG_ROWS : FETCH_ROWS;
-  const count = has("bytea") ? FETCH_CHUNKS : longCount;
+  let count = FIRST_ROWS;
   try {
     for (;;) {
       const rows = await db.execute<Record<string, string | null>>(
         sql.raw(`fetch ${count} from ${cursor}`),
       );
       if (rows.length === 0) return;
-      yield rows.map((row) => columns.map(({ name }) => row[name] ?? null));
+      const batch = rows.map((row) => columns.map(({ name }) => row[name] ?? null));
+      count = nextCount(batch);
+      yield batch;
     }
   } finally {
     await closeCursor(db, cursor);
   }
+}
+
+function nextCount(batch: readonly Row[]): number {
+  let characters = 1;
+  for (const row of batch) for (const text of row) characters += text?.length ?? 0;
+  const count = Math.floor((BATCH_CHARACTERS * batch.length) / characters);
+  return Math.min(FETCH_ROWS_MAX, Math.max(1, count));
 }
 
 /** Closes a cursor. Never rejects: a cursor lost with its connection is closed, too. */
