@@ -3,6 +3,7 @@ import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import type { Ask } from "../../db/database.ts";
 import { toDatabaseError } from "../../db/database-error.ts";
+import { nextBatch } from "../../db/next-batch.ts";
 import type { DatasetColumn } from "../../db/tables/datasets.ts";
 import type { JsonObject, JsonValue } from "../../lib/json/json.ts";
 import { isVisibleAt, listParts, type Segment, segmentsOf, tableOf } from "./dataset-tables.ts";
@@ -55,7 +56,7 @@ export async function* readVersion(
       last = placeOf(found.length - 1);
       yield { rows: found.map((row) => toRow(read.columns, row)), placeOf };
       if (found.length < size) break;
-      size = sizeFor(found, limit);
+      size = nextBatch(found, { bytes: BATCH_BYTES, most: limit });
     }
   }
 }
@@ -113,14 +114,6 @@ function toJsonValue(value: string | number | boolean, type: DatasetColumn["type
   if (type !== "integer") return value;
   const integer = Number(value);
   return Number.isSafeInteger(integer) ? integer : String(value);
-}
-
-function sizeFor(found: readonly Found[], limit: number): number {
-  let bytes = 1;
-  for (const row of found) {
-    for (const value of Object.values(row)) bytes += typeof value === "string" ? value.length : 8;
-  }
-  return Math.max(1, Math.min(limit, Math.floor((BATCH_BYTES * found.length) / bytes)));
 }
 
 const NO_TABLE = "42P01";

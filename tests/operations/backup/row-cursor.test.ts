@@ -19,11 +19,11 @@ function cursorOver(lengths: readonly number[]) {
   return { db: { execute } as unknown as Db, asked };
 }
 
-async function batchesOf(lengths: readonly number[]) {
+async function batchesOf(lengths: readonly number[], type = "text") {
   const { db, asked } = cursorOver(lengths);
   const characters: number[] = [];
   let rows = 0;
-  for await (const batch of fetchRows(db, "a", [{ name: "cell", type: "text" }])) {
+  for await (const batch of fetchRows(db, "a", [{ name: "cell", type }])) {
     rows += batch.length;
     characters.push(batch.reduce((sum, [text]) => sum + (text?.length ?? 0), 0));
   }
@@ -41,5 +41,10 @@ describe("The rows of a backup", () => {
     const { asked, rows } = await batchesOf(Array<number>(5_000).fill(10));
     expect(rows).toBe(5_000);
     expect(asked.length).toBeLessThan(15);
+  });
+
+  it("are fetched a few at once where a small one may come before a chunk of a megabyte", async () => {
+    const { asked } = await batchesOf(Array<number>(100).fill(10), "bytea");
+    expect(Math.max(...asked)).toBe(16);
   });
 });

@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import type { Db } from "../../../db/context.ts";
+import { nextBatch } from "../../../db/next-batch.ts";
 import { randomBase62 } from "../../../lib/id.ts";
 import type { TableDescription } from "./describe-tables.ts";
 import { quoteName, quoteTable } from "./describe-tables.ts";
@@ -7,11 +8,14 @@ import { quoteName, quoteTable } from "./describe-tables.ts";
 /** The text of every column in order, or null. */
 export type Row = readonly (string | null)[];
 
-/** A row may have a megabyte, and nobody knows before the first. */
 const FIRST_ROWS = 16;
-const FETCH_ROWS_MAX = 500;
-/** What a batch should have in characters, by the rows of the batch before. */
-const BATCH_CHARACTERS = 4 * 1024 * 1024;
+/** What a batch should have: a row of a dataset may have a megabyte. */
+const BATCH_BYTES = 4 * 1024 * 1024;
+const FETCH_ROWS = 500;
+/** Of a table with lists of numbers: a row may have 50 kB. */
+const FETCH_LONG_ROWS = 200;
+/** Of a table with bytes: the rows of workflows are in chunks of up to a megabyte, which is two in text. */
+const FETCH_CHUNKS = 16;
 
 export interface CursorOptions {
   /** The name of the table, or of a partition. */
@@ -40,6 +44,9 @@ export async function* fetchRows(
   cursor: string,
   columns: TableDescription["columns"],
 ): AsyncGenerator<readonly Row[]> {
+  const has = (wanted: string) => columns.some(({ type }) => type === wanted);
+  const longCount = has("real[]") ? FETCH_LONG_ROWS : FETCH_ROWS;
+  const most = has("bytea") ? FETCH_CHUNKS : longCount;
   let count = FIRST_ROWS;
   try {
     for (;;) {
@@ -47,20 +54,12 @@ export async function* fetchRows(
         sql.raw(`fetch ${count} from ${cursor}`),
       );
       if (rows.length === 0) return;
-      const batch = rows.map((row) => columns.map(({ name }) => row[name] ?? null));
-      count = nextCount(batch);
-      yield batch;
+      count = nextBatch(rows, { bytes: BATCH_BYTES, most });
+      yield rows.map((row) => columns.map(({ name }) => row[name] ?? null));
     }
   } finally {
     await closeCursor(db, cursor);
   }
-}
-
-function nextCount(batch: readonly Row[]): number {
-  let characters = 1;
-  for (const row of batch) for (const text of row) characters += text?.length ?? 0;
-  const count = Math.floor((BATCH_CHARACTERS * batch.length) / characters);
-  return Math.min(FETCH_ROWS_MAX, Math.max(1, count));
 }
 
 /** Closes a cursor. Never rejects: a cursor lost with its connection is closed, too. */
