@@ -59,8 +59,8 @@ export interface CallContext {
 export interface CallOptions extends CallContext {
   /** The client's messages and tools are sent to the model unchanged, whatever the parameter table says about tools. */
   readonly passthrough?: boolean | undefined;
-  /** Names of the gateway's own tools, which are sent to every model that takes tools, whatever the table says. */
-  readonly ownTools?: ReadonlySet<string> | undefined;
+  /** The tools are the gateway's own, which are sent to every model that takes tools, whatever the table says. */
+  readonly hasOwnTools?: boolean | undefined;
   /**
    * Called before each request of the call that omits parameters of the client's request, with their names in the
    * chat-completions format.

@@ -61,9 +61,9 @@ export function createChat(engine: ChatEngine): Chat {
   let listed = "";
 
   const concessionsFor = ({ id }: Model) => refused.get(id) ?? NO_CONCESSIONS;
-  const prepare: Chat["prepare"] = (request, model, { passthrough, ownTools }) => {
+  const prepare: Chat["prepare"] = (request, model, { passthrough, hasOwnTools }) => {
     const conceded = concessionsFor(model);
-    return applyTables(engine, request, { model, passthrough, ownTools, conceded }).request;
+    return applyTables(engine, request, { model, passthrough, hasOwnTools, conceded }).request;
   };
 
   /** Only concessions that helped are remembered: a refusal may quote a client, who must not decide for all others. */
@@ -73,13 +73,13 @@ export function createChat(engine: ChatEngine): Chat {
   };
 
   const run: Backend["chat"] = async (request, model, options) => {
-    const { signal, trace, passthrough, ownTools } = options;
+    const { signal, trace, passthrough, hasOwnTools } = options;
     let current = engine.memory?.restore(request, engine.sealsTexts) ?? request;
     let conceded = concessionsFor(model);
     const found: Concession[] = [];
     // Each concession can help once, and so can fitting. The limit ends the loop for an engine that refuses everything.
     for (let correctionsLeft = engine.concessions.length + 2; ; correctionsLeft--) {
-      const prepared = applyTables(engine, current, { model, passthrough, ownTools, conceded });
+      const prepared = applyTables(engine, current, { model, passthrough, hasOwnTools, conceded });
       const codec = codecFor(engine, conceded);
       reportIgnored(request, prepared, { options, codec, table: engine.parameters });
       const response = await send(engine, prepared.request, { model, signal, trace, codec });
@@ -121,12 +121,12 @@ interface Prepared {
 function applyTables(
   engine: ChatEngine,
   request: ChatRequest,
-  { model, passthrough = false, ownTools, conceded }: TableOptions,
+  { model, passthrough = false, hasOwnTools, conceded }: TableOptions,
 ): Prepared {
   const table = engine.parameters;
   let prepared = request;
   for (const concession of conceded) prepared = concession.concede(prepared);
-  prepared = applyToolRule(prepared, model, { table, passthrough, ownTools });
+  prepared = applyToolRule(prepared, model, { table, passthrough, hasOwnTools });
   if (engine.adapt !== undefined) prepared = engine.adapt(prepared, model);
   prepared = holdReservation(prepared);
   const rule = engine.effort(model);
@@ -167,7 +167,7 @@ function codecFor({ codec }: ChatEngine, conceded: ReadonlySet<Concession>): Cli
 interface TableOptions {
   readonly model: Model;
   readonly passthrough: boolean | undefined;
-  readonly ownTools: CallOptions["ownTools"];
+  readonly hasOwnTools: CallOptions["hasOwnTools"];
   readonly conceded: ReadonlySet<Concession>;
 }
 

@@ -44,17 +44,20 @@ export async function answerChat(
   const resolving = resolveTarget(gateway, client.caller, request);
   const target = resolving instanceof Promise ? await resolving : resolving;
   checkContent(request, target.model);
-  const isPlain = target.assistant === undefined && request.fileSearch === undefined;
-  if (!isPlain) return answerAssisted(gateway, client, request, target);
+  const { assistant } = target;
+  const isPlain = assistant === undefined || client.caller.passthrough;
+  if (!isPlain || request.fileSearch !== undefined)
+    return answerAssisted(gateway, client, request, target);
   const admitting = admitChat({ gateway, client, request, target });
   const reservation = admitting instanceof Promise ? await admitting : admitting;
   const meter = new CallMeter(gateway, client, reservation);
+  if (assistant !== undefined) meter.setAssistant(assistant.id);
   // The reply holds this object instead of the round, because a request may be large and a stream may be long.
   const answering = { model: target.model.id, ignored: [] };
   const call = { gateway, client, reservation, meter };
   const model = () => answering.model;
   return {
-    model,
+    model: assistant === undefined ? model : () => callableName(assistant, client.caller),
     answeringModel: model,
     ignored: () => answering.ignored,
     events: meterCall(meter, askModel(call, { request, target, answering })),
@@ -82,7 +85,10 @@ async function answerAssisted(
     model: () =>
       assistant === undefined ? answering.model : callableName(assistant, client.caller),
     answeringModel: () => answering.model,
-    ignored: () => answering.ignored.filter((name) => !run.notAsked.has(name)),
+    ignored: () => [
+      ...run.unused,
+      ...answering.ignored.filter((name) => !run.notAsked.has(name) && !run.unused.includes(name)),
+    ],
     events: meterRounds(meter, runAssistant(call, { services, run, target, answering })),
     limits: reservation?.admission.status,
   };

@@ -13,8 +13,8 @@ export interface ChatCall {
   /** The tokens that the call may spend in all its rounds; undefined when it has no limits. */
   readonly reservation: Reservation | undefined;
   readonly meter: CallMeter;
-  /** The gateway's own tools in the requests, which are sent whatever the parameter table says about tools. */
-  readonly ownTools?: ReadonlySet<string> | undefined;
+  /** The tools in the requests are the gateway's own, which are sent whatever the parameter table says about tools. */
+  readonly hasOwnTools?: boolean | undefined;
 }
 
 /** One request to a model within a call. */
@@ -52,11 +52,11 @@ export function callOptions(call: ChatCall, { answering }: Round): FitOptions {
 
 /** Builds the options for fitting a request to a model and for counting its prompt. */
 export function fitOptions(
-  { gateway, client, ownTools }: Pick<ChatCall, "gateway" | "client" | "ownTools">,
+  { gateway, client, hasOwnTools }: Pick<ChatCall, "gateway" | "client" | "hasOwnTools">,
   onIgnored?: FitOptions["onIgnored"],
 ): FitOptions {
   const { signal, trace, caller } = client;
   const { passthrough } = caller;
   const { defaultMaxOutputTokens } = gateway;
-  return { signal, trace, passthrough, ownTools, defaultMaxOutputTokens, onIgnored };
+  return { signal, trace, passthrough, hasOwnTools, defaultMaxOutputTokens, onIgnored };
 }

@@ -57,11 +57,10 @@ async function* answer(call: ChatCall, assisted: Assisted): Batches {
   const { query, ...retrieved } = await retrieve(call, assisted);
   const given = passages.add(retrieved.passages);
   const found = retrieved.found && passages.add(retrieved.found);
-  const parts: TurnParts = {
-    request: run.request,
-    passages: [...new Set([...given, ...(found ?? [])])],
-    history: [],
-  };
+  const all = [...new Set([...given, ...(found ?? [])])];
+  // A `strict` answer without the passage that was found would say that there is none.
+  const fewestPassages = run.grounding === "strict" ? Math.min(all.length, 1) : 0;
+  const parts: TurnParts = { request: run.request, passages: all, fewestPassages, history: [] };
   // What does not fit into the first turn is never given, and is no source.
   fitTurn(parts, target.model, call.gateway.defaultMaxOutputTokens);
   passages.keep(parts.passages.length);
@@ -95,8 +94,8 @@ async function* takeTurns(call: ChatCall, assisted: Assisted, material: Material
   const { services, run, answering } = assisted;
   const { parts, passages } = material;
   const { ASSISTANT_MAX_TURNS: maxTurns, ASSISTANT_MAX_TOOL_CALLS: maxCalls } = services.settings;
-  const asking: ChatCall = { ...call, ownTools: new Set(run.tools.keys()) };
-  const reader = new TurnReader(clientToolTest(run));
+  const asking: ChatCall = { ...call, hasOwnTools: run.tools.size > 0 };
+  const reader = new TurnReader(run.assistant === undefined);
   const runner = createRunner(call, assisted, passages);
   let { target } = assisted;
   let callsLeft = maxCalls;
@@ -131,13 +130,6 @@ async function* askTurn(call: ChatCall, round: Round, reader: TurnReader): Batch
 function endOf({ end, text }: TurnReader, passages: GivenPassages): Batch {
   if (end === undefined) throw new Error("a turn of a model has no end");
   return end.type === "error" ? [end] : [...passages.sources(text), end];
-}
-
-/** A tool that neither the client nor the gateway has is the gateway's to refuse, unless no assistant answers. */
-function clientToolTest({ assistant, tools, request }: AssistedRun): (name: string) => boolean {
-  if (assistant === undefined) return () => true;
-  const names = new Set(request.tools.map(({ name }) => name));
-  return (name) => names.has(name) && !tools.has(name);
 }
 
 interface Turn {
@@ -215,10 +207,9 @@ async function* withOpening(opening: Batch, batches: Batches): Batches {
 }
 
 /** Whether passages are all that a `strict` answer could come from. */
-function answersFromNothingElse({ grounding, tools, request }: AssistedRun): boolean {
+function answersFromNothingElse({ grounding, tools }: AssistedRun): boolean {
   if (grounding !== "strict") return false;
-  const others = request.tools.filter(({ name }) => name !== SEARCH_KNOWLEDGE || !tools.has(name));
-  return others.length === 0;
+  return tools.size === (tools.has(SEARCH_KNOWLEDGE) ? 1 : 0);
 }
 
 /** Answers without a model, and without a token. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { ChatEvent } from "../../src/core/chat/chat-event.ts";
 import { ServiceError } from "../../src/core/service-error.ts";
+import type { ChatReply } from "../../src/gateway/answer-chat.ts";
 import { checkEventOrder } from "../support/check-event-order.ts";
 import { AssistantStage, passage, testTool } from "../support/stages/assistant-stage.ts";
 
@@ -22,6 +23,12 @@ const call = (name: string, args: object | string = {}, id?: string) => ({
   arguments: args as never,
   ...(id !== undefined && { id }),
 });
+const eventsOf = async ({ events }: ChatReply) => {
+  const all: ChatEvent[] = [];
+  for await (const batch of await events) all.push(...batch);
+  return all;
+};
+const stores = { vectorStoreIds: ["vs_1"] };
 const user = (text: string) => ({
   role: "user" as const,
   content: [{ type: "text" as const, text }],
@@ -135,28 +142,96 @@ describe("An assistant", () => {
     expect(last.messages.at(-1).content).toMatch(/used up its tool calls/);
   });
 
-  it("gives the client its own calls, and runs none of ours in that turn", async () => {
+  it("takes the place of the client's tools, says so, and runs none of theirs", async () => {
     stage.assistant();
     let runs = 0;
-    stage.tools = [testTool("ours", async () => ({ text: `${++runs}` }))];
-    stage.simulator.script({ text: "Both.", toolCalls: [call("ours"), call("theirs", { a: 1 })] });
-    const events = await stage.answer({
-      tools: [{ name: "theirs", parameters: { type: "object" } }],
+    stage.tools = [testTool("same", async () => ({ text: `${++runs}` }))];
+    stage.simulator.script(
+      { toolCalls: [call("same"), call("theirs", { a: 1 })] },
+      { text: "Without them." },
+    );
+    const reply = await stage.ask({
+      tools: [
+        { name: "theirs", parameters: { type: "object" } },
+        { name: "same", description: "theirs" },
+      ],
+      toolChoice: { type: "tool", name: "theirs" },
     });
+    const events = await eventsOf(reply);
     checkEventOrder(events);
-    const calls = events.filter(({ type }) => type === "tool-call-start");
-    expect(calls).toMatchObject([{ name: "theirs" }]);
-    expect(events.at(-1)).toMatchObject({ type: "finish", reason: "tool-calls" });
-    expect([runs, stage.bodies()[0].tools.length]).toEqual([0, 2]);
+    expect(events.some(({ type }) => type === "tool-call-start")).toBe(false);
+    expect([runs, textOf(events)]).toEqual([1, "Without them."]);
+    expect(reply.ignored()).toEqual(["tools", "tool_choice"]);
+    const [first, second] = stage.bodies();
+    expect(first.tools).toMatchObject([{ function: { name: "same", description: "Does same." } }]);
+    expect(first.tool_choice).not.toMatchObject({ type: "function" });
+    expect(second.messages.at(-1).content).toBe("Tool 'theirs' does not exist.");
   });
 
-  it("does not offer a tool whose name the client's own tool has", async () => {
+  it("offers no tool to a client that demands a call of its own, when it has none", async () => {
     stage.assistant();
-    stage.tools = [testTool("same", async () => ({ text: "ours" }))];
-    stage.simulator.script({ toolCalls: [call("same")] });
-    const events = await stage.answer({ tools: [{ name: "same", description: "theirs" }] });
-    expect(events.some(({ type }) => type === "tool-call-start")).toBe(true);
-    expect(stage.bodies()[0].tools).toHaveLength(1);
+    stage.simulator.script({ text: "By itself." });
+    const theirs = { name: "theirs", parameters: { type: "object" } };
+    const events = await stage.answer({ tools: [theirs], toolChoice: { type: "required" } });
+    expect(textOf(events)).toBe("By itself.");
+    const [body] = stage.bodies();
+    expect([body.tools, body.tool_choice]).toEqual([undefined, undefined]);
+  });
+
+  it("only gives its model and its name to a key with passthrough", async () => {
+    stage.assistant({ ...stores, temperature: 0.2, grounding: "strict" });
+    stage.found = [passage("The warranty is two years.")];
+    stage.tools = [testTool("ours", async () => ({ text: "" }))];
+    stage.simulator.script({ toolCalls: [call("theirs", { a: 1 })] });
+    const system = {
+      role: "system" as const,
+      content: [{ type: "text" as const, text: "Agent." }],
+    };
+    const reply = await stage.ask(
+      {
+        messages: [system, user("Go on")],
+        tools: [{ name: "theirs", parameters: { type: "object" } }],
+        toolChoice: { type: "tool", name: "theirs" },
+      },
+      { passthrough: true },
+    );
+    const events = await eventsOf(reply);
+    checkEventOrder(events);
+    expect(events.filter(({ type }) => type === "tool-call-start")).toMatchObject([
+      { name: "theirs" },
+    ]);
+    expect(events.at(-1)).toMatchObject({ type: "finish", reason: "tool-calls" });
+    expect([reply.model(), reply.answeringModel(), reply.ignored()]).toEqual([
+      "helper",
+      "sim-chat",
+      [],
+    ]);
+    const [body] = stage.bodies();
+    expect(body.messages).toEqual([
+      { role: "system", content: "Agent." },
+      { role: "user", content: "Go on" },
+    ]);
+    expect(body.tools).toMatchObject([{ function: { name: "theirs" } }]);
+    expect(body.tool_choice).toMatchObject({ function: { name: "theirs" } });
+    expect(body.temperature).toBeUndefined();
+    expect(stage.questions).toEqual([]);
+    expect(await stage.row()).toMatchObject({ assistant_id: stage.assistant().id });
+  });
+
+  it("searches what a client with passthrough wants searched, and nothing else", async () => {
+    stage.assistant(stores);
+    stage.found = [passage("The warranty is two years.")];
+    stage.simulator.script({ text: "Two [1]." });
+    const fileSearch = {
+      vectorStoreIds: ["vs_9"],
+      limit: undefined,
+      minSimilarity: undefined,
+      filter: undefined,
+    };
+    const events = await stage.answer({ fileSearch }, { passthrough: true });
+    expect(stage.questions).toMatchObject([{ vectorStoreIds: ["vs_9"] }]);
+    expect(sourcesOf(events)).toHaveLength(1);
+    expect(JSON.stringify(stage.bodies()[0].messages)).not.toMatch(/Be brief/);
   });
 
   it("gets failures, wrong arguments and unknown tools as results", async () => {
@@ -440,8 +515,6 @@ describe("An assistant", () => {
 });
 
 describe("An assistant with knowledge", () => {
-  const stores = { vectorStoreIds: ["vs_1"] };
-
   it("gets numbered passages before the question, and tells them as sources", async () => {
     stage.assistant(stores);
     stage.found = [
@@ -497,6 +570,14 @@ describe("An assistant with knowledge", () => {
     expect(stage.bodies()).toHaveLength(0);
     expect(await stage.row()).toMatchObject({ outcome: "ok", input_tokens: 0, output_tokens: 0 });
     expect(await stage.use()).toEqual({ tokens: 0, reserved: 0, requests: 1 });
+  });
+
+  it("does not say under `strict` that nothing suits, when what was found does not fit", async () => {
+    stage.assistant({ ...stores, grounding: "strict", noAnswerText: "Not in the documents." });
+    stage.found = [passage("word ".repeat(60_000))];
+    await expect((await stage.ask()).events).rejects.toMatchObject({
+      code: "context_length_exceeded",
+    });
   });
 
   it("asks the model under `strict` when another tool may know", async () => {

@@ -111,24 +111,16 @@ export function applyToolRule(
   {
     table,
     passthrough,
-    ownTools,
+    hasOwnTools,
   }: {
     readonly table: ParameterTable;
     readonly passthrough: boolean;
-    readonly ownTools?: ReadonlySet<string> | undefined;
+    readonly hasOwnTools?: boolean | undefined;
   },
 ): ChatRequest {
   if (passthrough || request.tools.length === 0) return request;
-  if (isKept(table.tools, { request, model, thinks: false })) return request;
-  const own = model.tools ? request.tools.filter(({ name }) => ownTools?.has(name)) : [];
-  return own.length === 0 ? withoutTools(request) : withOnly(own, request);
-}
-
-/** Removes all tools but these, and a choice of a tool that is removed. */
-function withOnly(tools: ChatRequest["tools"], request: ChatRequest): ChatRequest {
-  const { toolChoice, ...rest } = request;
-  const isThere = toolChoice?.type !== "tool" || tools.some(({ name }) => name === toolChoice.name);
-  return { ...rest, tools, ...(isThere && { toolChoice }) };
+  if (hasOwnTools === true && model.tools) return request;
+  return isKept(table.tools, { request, model, thinks: false }) ? request : withoutTools(request);
 }
 
 /** Removes the tools from the request, and the parameters about them. */

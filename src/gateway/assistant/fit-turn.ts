@@ -15,6 +15,8 @@ export interface TurnParts {
   readonly request: ChatRequest;
   /** The passages of the first search, by rank. */
   passages: readonly NumberedPassage[];
+  /** So many passages stay even if they do not fit: then the engine refuses the turn. */
+  readonly fewestPassages: number;
   /** The earlier turns and their results. */
   history: readonly ChatMessage[];
 }
@@ -43,7 +45,7 @@ export function fitTurn(
 
 /** Returns false when nothing is left that could be dropped. */
 function dropOne(parts: TurnParts): boolean {
-  if (parts.passages.length > 0) {
+  if (parts.passages.length > parts.fewestPassages) {
     parts.passages = parts.passages.slice(0, -1);
     return true;
   }

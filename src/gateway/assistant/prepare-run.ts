@@ -29,9 +29,14 @@ export interface AssistedRun {
   readonly request: ChatRequest;
   /** Parameters of the request that the client has not sent, by their chat-completions names. */
   readonly notAsked: ReadonlySet<string>;
+  /** What the client has sent and the assistant has no use for, by the same names. */
+  readonly unused: readonly string[];
 }
 
-/** Combines a client's request with what the assistant adds. Throws `invalid_value` for a tool that it cannot see. */
+/**
+ * Combines a client's request with what the assistant adds, whose tools take the place of the client's. A passthrough
+ * caller gets nothing but the assistant's model. Throws `invalid_value` for a tool that it cannot see.
+ */
 export function prepareRun(
   services: AssistantServices,
   caller: Caller,
@@ -39,11 +44,7 @@ export function prepareRun(
   request: ChatRequest,
 ): AssistedRun {
   if (request.fileSearch !== undefined) refuseOwnSearch(caller);
-  if (assistant === undefined) {
-    const messages = [systemText(CITE), ...request.messages];
-    const found = { ...request, messages };
-    return { assistant, grounding: "off", tools: new Map(), request: found, notAsked: new Set() };
-  }
+  if (assistant === undefined || caller.passthrough) return withoutAssistant(request);
   const tools = offeredTools(services, { assistant, caller, model }, request);
   const hasKnowledge = assistant.vectorStoreIds.length > 0;
   const grounding = hasKnowledge
@@ -51,18 +52,31 @@ export function prepareRun(
     : "off";
   const system = systemMessage(assistant, grounding, tools.size > 0);
   const parameters = withDefaults(request.parameters, assistant);
+  const offered = withTools(request, tools);
   return {
     assistant,
     grounding,
     tools,
     notAsked: new Set(namesNotAsked(request)),
+    unused: [...namesUnused(request, offered)],
     request: {
-      ...request,
+      ...offered,
       messages: system === undefined ? request.messages : [system, ...request.messages],
-      tools: [...request.tools, ...Array.from(tools.values(), toDefinition)],
       effort: request.effort ?? assistant.reasoningEffort ?? undefined,
       parameters,
     },
+  };
+}
+
+function withoutAssistant(request: ChatRequest): AssistedRun {
+  const messages = [systemText(CITE), ...request.messages];
+  return {
+    assistant: undefined,
+    grounding: "off",
+    tools: new Map(),
+    notAsked: new Set(),
+    unused: [],
+    request: request.fileSearch === undefined ? request : { ...request, messages },
   };
 }
 
@@ -82,19 +96,16 @@ interface Offer {
   readonly model: Model;
 }
 
-/** A client's tool wins over one of ours with the same name, which is then not offered. */
 function offeredTools(
   { tools: registry }: AssistantServices,
   { assistant, caller, model }: Offer,
-  { toolsScope, toolChoice, tools: clientTools }: ChatRequest,
+  { toolsScope, toolChoice }: ChatRequest,
 ): ReadonlyMap<string, Tool> {
   const visible = visibleTools(registry, assistant, caller);
   checkScope(toolsScope, visible);
   if (!model.tools || toolChoice?.type === "none") return new Map();
-  const taken = new Set(clientTools.map(({ name }) => name));
   return new Map(
     visible
-      .filter(({ name }) => !taken.has(name))
       .filter(({ name }) => toolsScope === undefined || coversName(toolsScope, name))
       .map((tool) => [tool.name, tool]),
   );
@@ -110,6 +121,20 @@ function checkScope(scope: readonly string[] | undefined, visible: readonly Tool
     `'metadata.ext.tools_scope' names '${unknown.slice(0, 64)}', which is no tool of this assistant that this caller may use; see GET /v1/tools.`,
     { param: "metadata.ext.tools_scope" },
   );
+}
+
+/** Offers these tools alone, and leaves out a choice that only the client's could meet. */
+function withTools(request: ChatRequest, tools: ReadonlyMap<string, Tool>): ChatRequest {
+  const { toolChoice, ...rest } = request;
+  const isMet =
+    toolChoice?.type === "tool"
+      ? tools.has(toolChoice.name)
+      : toolChoice?.type !== "required" || tools.size > 0;
+  return {
+    ...rest,
+    tools: Array.from(tools.values(), toDefinition),
+    ...(isMet && { toolChoice }),
+  };
 }
 
 function toDefinition({ name, description, parameters }: Tool): ToolDefinition {
@@ -170,4 +195,9 @@ function* namesNotAsked({ parameters, effort, tools, toolChoice }: ChatRequest) 
   if (effort === undefined) yield "reasoning_effort";
   if (tools.length === 0) yield "tools";
   if (toolChoice === undefined) yield "tool_choice";
+}
+
+function* namesUnused(asked: ChatRequest, offered: ChatRequest) {
+  if (asked.tools.length > 0) yield "tools";
+  if (asked.toolChoice !== offered.toolChoice) yield "tool_choice";
 }

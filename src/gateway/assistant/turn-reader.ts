@@ -15,11 +15,11 @@ const BETWEEN_TURNS = "\n\n";
 
 /**
  * Makes one answer of the turns of a model. Passes on what the client sees, with blocks numbered over all turns: the
- * texts, the reasoning and the calls of the client's own tools. Other calls are collected for the gateway. It also
- * keeps each turn as it must be sent back to the model, with its seals.
+ * texts, the reasoning, and the calls if the tools are the client's. Otherwise the calls are collected for the gateway.
+ * It also keeps each turn as it must be sent back to the model, with its seals.
  */
 export class TurnReader {
-  readonly #isClients: (tool: string) => boolean;
+  readonly #hasClientTools: boolean;
   /** Pieces of the answer's text so far. */
   readonly #said: string[] = [];
   #hasText = false;
@@ -33,9 +33,9 @@ export class TurnReader {
   #isApart = true;
   #end: TurnEnd | undefined;
 
-  /** @param isClients returns whether the client itself runs a tool. */
-  constructor(isClients: (tool: string) => boolean) {
-    this.#isClients = isClients;
+  /** @param hasClientTools whether the client runs the tools that are called, instead of the gateway. */
+  constructor(hasClientTools: boolean) {
+    this.#hasClientTools = hasClientTools;
   }
 
   /** The text of the answer so far. */
@@ -49,10 +49,8 @@ export class TurnReader {
    */
   get end(): TurnEnd | undefined {
     const end = this.#end;
-    if (end?.type !== "finish" || end.reason !== "tool-calls") return end;
-    return this.#calls().some(({ name }) => this.#isClients(name))
-      ? end
-      : { ...end, reason: "stop" };
+    if (end?.type !== "finish" || end.reason !== "tool-calls" || this.#hasClientTools) return end;
+    return { ...end, reason: "stop" };
   }
 
   beginTurn(): void {
@@ -70,23 +68,16 @@ export class TurnReader {
     return passed;
   }
 
-  /**
-   * The calls of this turn that the gateway runs. None when the turn was cut, or when the client has calls to run: its
-   * results come with its next request, and the model then calls ours again if it still needs them.
-   */
+  /** The calls of this turn that the gateway runs; none when the turn was cut. */
   callsToRun(): readonly ToolCallPart[] {
-    if (this.#end?.type !== "finish" || !TOOL_REASONS.has(this.#end.reason)) return [];
-    const calls = this.#calls();
-    return calls.some(({ name }) => this.#isClients(name)) ? [] : calls;
+    if (this.#hasClientTools || this.#end?.type !== "finish") return [];
+    if (!TOOL_REASONS.has(this.#end.reason)) return [];
+    return [...this.#drafts.values()].filter((draft) => "callId" in draft);
   }
 
   /** The turn as the model must get it back. */
   parts(): readonly AssistantPart[] {
     return [...this.#drafts.values()].flatMap(toPart);
-  }
-
-  #calls(): readonly ToolCallPart[] {
-    return [...this.#drafts.values()].filter((draft) => "callId" in draft);
   }
 
   #take(event: ChatEvent, passed: ChatEvent[]): void {
@@ -109,7 +100,7 @@ export class TurnReader {
           arguments: "",
           signature,
         });
-        if (this.#isClients(name)) passed.push({ ...event, block: this.#number(event.block) });
+        if (this.#hasClientTools) passed.push({ ...event, block: this.#number(event.block) });
         break;
       }
       case "text-delta":

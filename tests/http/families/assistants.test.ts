@@ -27,6 +27,7 @@ describe.each(ENGINES)("An assistant over HTTP on %s", (engine, model) => {
   let served: ServedDeps;
   let token: string;
   let key: string;
+  let assistantId: string;
   let found: readonly Passage[] = [];
   let searching: Promise<unknown> = Promise.resolve();
   const tools: Tool[] = [];
@@ -91,6 +92,7 @@ describe.each(ENGINES)("An assistant over HTTP on %s", (engine, model) => {
       tool_resources: { file_search: { vector_store_ids: [STORE] } },
       ext: { tools: ["*"], max_level: "write" },
     });
+    assistantId = String(id);
     const issued = await post("/v1/api-keys", {
       name: "bound",
       assistant_id: id,
@@ -229,6 +231,55 @@ describe.each(ENGINES)("An assistant over HTTP on %s", (engine, model) => {
     expect((await stream.finalResponse()).output_text).toBe(TEXT);
   });
 
+  it("is only a name of its model for an agent's key, in every frame of an answer", async () => {
+    const agent = await post("/v1/api-keys", {
+      name: "agent",
+      assistant_id: assistantId,
+      passthrough: true,
+      tool_scope: { tools: ["*"], sql_connections: ["*"] },
+    });
+    found = [passage("The answer is four.")];
+    const messages = [{ role: "user", content: "What is it?" }];
+    const parameters = { type: "object", properties: {} };
+    const questions = {
+      "/v1/chat/completions": {
+        messages,
+        tools: [{ type: "function", function: { name: "theirs", parameters } }],
+      },
+      "/v1/messages": {
+        messages,
+        max_tokens: 500,
+        tools: [{ name: "theirs", input_schema: parameters }],
+      },
+      "/v1/responses": {
+        input: "What is it?",
+        tools: [{ type: "function", name: "theirs", parameters, strict: false }],
+      },
+    };
+    for (const [path, question] of Object.entries(questions)) {
+      for (const stream of [false, true]) {
+        simulator.reset();
+        simulator.script({ text: "Four" });
+        const response = await fetch(served.url + path, {
+          method: "POST",
+          headers: { authorization: `Bearer ${agent["key"]}`, "content-type": "application/json" },
+          body: JSON.stringify({ ...question, stream }),
+        });
+        const text = await response.text();
+        expect(text).toContain("Four");
+        expect(response.headers.get("x-ignored-parameters")).toBeNull();
+        const frames = stream
+          ? Array.from(text.matchAll(/^data: (\{.*)$/gm), ([, frame]) => frame)
+          : [text];
+        const names = frames.map((frame) => namedModel(JSON.parse(frame ?? "")));
+        expect(new Set(names.filter((name) => name !== undefined))).toEqual(new Set(["Helper"]));
+        const asked = JSON.stringify(simulator.ledger().map(({ body }) => body));
+        expect(asked).toContain("theirs");
+        expect(asked).not.toMatch(/Be brief|look_up|The answer is four/);
+      }
+    }
+  });
+
   it("has the sum of its turns in the usage, as the engine counts them", async () => {
     script();
     const messages = [{ role: "user" as const, content: "What is it?" }];
@@ -309,4 +360,13 @@ function newGate() {
     open = resolve;
   });
   return { promise, open };
+}
+
+/** The model that an answer or a frame of one names, in each family's place. */
+function namedModel({
+  model,
+  message,
+  response,
+}: Readonly<Record<string, Json & string>>): unknown {
+  return model ?? message?.["model"] ?? response?.["model"];
 }
