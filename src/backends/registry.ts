@@ -59,7 +59,7 @@ export function createRegistry({ settings, overrides, log, clock }: RegistryOpti
   const models = createModelCatalog({
     backends,
     defaultModel: settings.DEFAULT_CHAT_MODEL,
-    overrides,
+    overrides: withoutEmbeddingModel(settings, overrides),
     log,
     clock,
   });
@@ -77,6 +77,15 @@ export function createRegistry({ settings, overrides, log, clock }: RegistryOpti
       await client.close();
     },
   };
+}
+
+/** vLLM does not tell what its models are for, and the name of an embedding model may not say so. */
+function withoutEmbeddingModel(
+  { EMBEDDING_MODEL: model, EMBEDDING_BASE_URL: dedicated, LLM_BACKEND: kind }: Settings,
+  overrides: ModelOverrides = new Map(),
+): ModelOverrides {
+  if (model === undefined || dedicated !== undefined || kind !== "vllm") return overrides;
+  return new Map(overrides).set(model, { ...overrides.get(model), chat: false });
 }
 
 function createLocal(settings: Settings, upstream: Upstream): Backend {

@@ -13,8 +13,8 @@ export interface Target {
 /** The chat models of all backends, held in memory. */
 export interface ModelCatalog {
   /**
-   * Returns the model for the name in a request: the model of this name, else the default. It does not wait while the
-   * list is known. Throws `model_not_found` for an assistant's id, `upstream_error` when there is no model at all.
+   * Returns the model for the name in a request: the model of this name, else the default. It only waits for a name that
+   * is not known before all backends have been asked once. Throws `model_not_found` for an assistant's id, `upstream_error` when there is no model at all.
    */
   readonly resolve: (name: string | undefined) => Target | Promise<Target>;
   /** Returns the model of exactly this name in the last list; undefined when there is none. */
@@ -39,7 +39,7 @@ export interface CatalogOptions {
   /** The local engine comes first: it provides the default model and the reachability. */
   readonly backends: readonly [Backend, ...Backend[]];
   readonly defaultModel: string | undefined;
-  /** The operator's overrides of model traits, by model id. */
+  /** What the operator says of single models, by model id. */
   readonly overrides?: ModelOverrides | undefined;
   readonly log: Log;
   readonly clock: Clock;
@@ -74,12 +74,13 @@ export function createModelCatalog(options: CatalogOptions): ModelCatalog {
   let targets = new Map<string, Target>();
   let fallback: Target | undefined;
   let refreshing: Promise<void> | undefined;
+  let hasAskedAll = false;
   let timer: ReturnType<typeof setInterval> | undefined;
 
   const refreshBackend = async (state: BackendState): Promise<void> => {
     try {
       const models = await state.backend.listModels(AbortSignal.timeout(REFRESH_TIMEOUT_MS));
-      state.models = models.map((model) => ({ ...model, ...overridesOf(overrides, model) }));
+      state.models = models.flatMap((model) => withOverride(model, overrides));
       state.failure = undefined;
       index();
     } catch (thrown) {
@@ -96,6 +97,7 @@ export function createModelCatalog(options: CatalogOptions): ModelCatalog {
   };
   const refreshAll = async (): Promise<void> => {
     await Promise.all(states.map(refreshBackend));
+    hasAskedAll = true;
   };
   const refresh = (): Promise<void> => {
     refreshing ??= refreshAll().finally(() => {
@@ -115,7 +117,8 @@ export function createModelCatalog(options: CatalogOptions): ModelCatalog {
       const target = name === undefined ? undefined : targets.get(name);
       if (target !== undefined) return target;
       if (name?.startsWith(ASSISTANT_PREFIX) === true) throw noAssistant(name);
-      return fallback ?? resolveAfterRefresh(name);
+      // A name may be a local model's as long as the engine has not been asked, and the default model a cloud's.
+      return (hasAskedAll ? fallback : undefined) ?? resolveAfterRefresh(name);
     },
     find: (name) => targets.get(name),
     async list() {
@@ -155,10 +158,12 @@ function indexTargets(states: readonly BackendState[]): Map<string, Target> {
   return targets;
 }
 
-function overridesOf(overrides: ModelOverrides | undefined, { id }: Model) {
-  if (overrides === undefined) return undefined;
+/** Returns the model as the operator describes it; none when it is no chat model. */
+function withOverride(model: Model, overrides: ModelOverrides | undefined): readonly Model[] {
+  const { id } = model;
   const shortName = id.endsWith(DEFAULT_TAG) ? id.slice(0, -DEFAULT_TAG.length) : id;
-  return overrides.get(id) ?? overrides.get(shortName);
+  const { chat = true, ...traits } = overrides?.get(id) ?? overrides?.get(shortName) ?? {};
+  return chat ? [{ ...model, ...traits }] : [];
 }
 
 function createReachability(backend: Backend, clock: Clock): () => Promise<boolean> {

@@ -4,8 +4,14 @@ import { StartRefusal } from "../../lib/folders/start-refusal.ts";
 import { formatPath } from "../../lib/json/value-faults.ts";
 import { type ModelTraits, VENDOR_EFFORTS } from "../backend.ts";
 
-/** The operator's overrides of model traits, by model id. */
-export type ModelOverrides = ReadonlyMap<string, Partial<ModelTraits>>;
+/** What the operator says of one model. */
+export interface ModelOverride extends Partial<ModelTraits> {
+  /** False when it is no chat model, whatever its name suggests. */
+  readonly chat?: boolean | undefined;
+}
+
+/** The operator's overrides, by model id. */
+export type ModelOverrides = ReadonlyMap<string, ModelOverride>;
 
 const tokens = z.number().int().positive();
 
@@ -14,11 +20,13 @@ const tokens = z.number().int().positive();
  *
  *   {
  *     "qwen3:8b": { "tools": false, "context_length": 16384 },
+ *     "acme/vectors-large": { "chat": false },
  *     "my-tuned-claude": { "generation": "older", "sampling": true, "max_output_tokens": 64000 },
  *     "gpt-6-pro": { "interface": "responses", "efforts": ["medium", "high"] }
  *   }
  */
 const modelEntry = z.strictObject({
+  chat: z.literal(false).optional().describe("It is no chat model, and is not offered as one."),
   context_length: tokens.optional().describe("Tokens of prompt and answer together."),
   max_output_tokens: tokens.optional().describe("Tokens one answer may have at most."),
   tools: z.boolean().optional().describe("It calls tools; without it they are not offered to it."),
@@ -77,7 +85,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-function toTraits(entry: z.output<typeof modelEntry>): Partial<ModelTraits> {
+function toTraits(entry: z.output<typeof modelEntry>): ModelOverride {
   const { context_length, max_output_tokens, reasoning, mid_system, ...others } = entry;
   const { interface: api, efforts, ...same } = others;
   const traits = {

@@ -195,6 +195,40 @@ describe("The catalog", () => {
     expect(await models.list()).toEqual([cloudModel]);
   });
 
+  it("sends no call for a local model to the cloud's default while the engine is being asked", async () => {
+    const cloudModel = { ...MODEL, id: "gpt-4o" };
+    let answer: (models: readonly Model[]) => void = () => undefined;
+    const listed = new Promise<readonly Model[]>((resolve) => {
+      answer = resolve;
+    });
+    const slow: Backend = { ...backend("local", []), listModels: () => listed };
+    const models = catalogOf([slow, backend("openai", [cloudModel])], { defaultModel: "gpt-4o" });
+    void models.refresh();
+    await expect.poll(() => models.find("gpt-4o")?.backend.name).toBe("openai");
+    const resolving = [models.resolve(MODEL.id), models.resolve("unknown")];
+    answer([MODEL]);
+    const [local, unknown] = await Promise.all(resolving);
+    expect(local?.backend.name).toBe("local");
+    expect(unknown?.backend.name).toBe("openai");
+    // From now on nothing waits.
+    expect(models.resolve("unknown")).toEqual(unknown);
+  });
+
+  it("does not take vLLM's embedding model of the settings for a chat model", async () => {
+    const data = [{ id: "acme/vectors" }, { id: "acme/talk" }];
+    simulator.script({
+      match: { path: "/v1/models" },
+      respond: { status: 200, body: { data } },
+      times: 9,
+    });
+    const embeds = { LLM_BACKEND: "vllm", EMBEDDING_MODEL: "acme/vectors" };
+    const models = catalog(embeds);
+    expect((await models.list()).map(({ id }) => id)).toEqual(["acme/talk"]);
+    expect(await idOf(models, undefined)).toBe("acme/talk");
+    const elsewhere = catalog({ ...embeds, EMBEDDING_BASE_URL: simulator.url });
+    expect(await elsewhere.list()).toHaveLength(2);
+  });
+
   it("never takes a cloud's model for the default unless it is named so", async () => {
     const cloud = backend("openai", [{ ...MODEL, id: "gpt-4o" }]);
     const error = await serviceErrorOf(
@@ -210,8 +244,12 @@ describe("The catalog", () => {
     const overrides = new Map([
       ["qwen3", { tools: false, contextLength: 4_096 }],
       ["gpt-4o", { vision: false }],
+      ["vectors", { chat: false }],
     ]);
-    const local = backend("local", [{ ...MODEL, id: "qwen3:latest" }]);
+    const local = backend(
+      "local",
+      ["vectors:latest", "qwen3:latest"].map((id) => ({ ...MODEL, id })),
+    );
     const cloud = backend("openai", [{ ...MODEL, id: "gpt-4o" }]);
     const [qwen, gpt] = await catalogOf([local, cloud], { overrides }).list();
     expect(qwen).toEqual({ ...MODEL, id: "qwen3:latest", tools: false, contextLength: 4_096 });

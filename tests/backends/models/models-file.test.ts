@@ -47,7 +47,12 @@ describe("MODELS_FILE", () => {
       sampling: false,
       interface: "responses",
     };
-    const overrides = await load({ all, "qwen3:8b": { tools: false } });
+    const overrides = await load({
+      all,
+      "qwen3:8b": { tools: false },
+      vectors: { chat: false },
+    });
+    expect(overrides.get("vectors")).toEqual({ chat: false });
     expect(overrides.get("all")).toEqual({
       contextLength: 16_384,
       maxOutputTokens: 4_096,
