@@ -269,7 +269,7 @@ describe.skipIf(!hasChromium)("tools, connections and datasets", () => {
       await page.keyboard.type("shop.db");
       await tabTo(page, "button", "Test connection");
       await page.keyboard.press("Enter");
-      await page.getByText("1 table and views").waitFor();
+      await page.getByText("1 table or view").waitFor();
       await tabTo(page, "button", "Add connection");
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { name: "shop" }).waitFor();

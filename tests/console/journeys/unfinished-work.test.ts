@@ -631,6 +631,11 @@ describe.skipIf(!hasChromium)("unfinished work in the console", () => {
     await page.keyboard.press("ControlOrMeta+s");
     await page.getByRole("link", { name: "API keys" }).click();
     await page.getByRole("button", { name: "Stay here" }).click();
+    // Neither is it lost with its panel.
+    await page.getByRole("button", { name: "Settings", exact: true }).click();
+    await page.getByText("Texts that are no JSON are lost.").waitFor();
+    await page.getByRole("button", { name: "Stay here" }).click();
+    expect(await field.inputValue()).toBe('{"unread": ');
     await field.fill(before);
     await notSaved.waitFor({ state: "detached" });
     await field.fill('{"description": "read"}');

@@ -13,7 +13,7 @@ export function TrialResult({ trial }: { readonly trial: ConnectionTrial }) {
       </div>
     );
   }
-  const tables = countOf(trial.tables ?? 0, "table");
+  const tables = countOf(trial.tables ?? 0, "table or view", "tables and views");
   return (
     <div
       role="status"
@@ -21,7 +21,7 @@ export function TrialResult({ trial }: { readonly trial: ConnectionTrial }) {
     >
       <StatusDot tone="ok">It works</StatusDot>
       <span>
-        {tables} and views · version {trial.server_version ?? "unknown"} ·{" "}
+        {tables} · version {trial.server_version ?? "unknown"} ·{" "}
         <Duration value={trial.latency_ms} />
       </span>
     </div>

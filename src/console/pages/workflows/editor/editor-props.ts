@@ -50,8 +50,10 @@ export interface ViewProps {
   readonly kinds: StepKinds | undefined;
   readonly readOnlyReason: string | undefined;
   readonly panel: Panel;
-  /** Opens a panel by its name; the empty name closes it. */
+  /** Opens a panel by its name; the empty name closes it. Asks first where a text of the open one would be lost. */
   readonly onOpen: (name: string) => void;
+  /** Opens what stands in the place of a step or trigger that was renamed or deleted. */
+  readonly onReplaced: (name: string) => void;
   /** Asks for a step behind the one at this place. */
   readonly onAdd: (after: number) => void;
 }

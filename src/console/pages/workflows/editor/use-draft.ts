@@ -33,7 +33,8 @@ export interface Draft {
   readonly undo: (() => void) | undefined;
   /** Begins anew from a text that is saved. */
   readonly reset: (text: string) => void;
-  /** Counts the fields whose text cannot be read, and so is not in the draft's: it is dirty with them. */
+  /** Fields whose text cannot be read, and so is not in the draft's: it is dirty with them. */
+  readonly unread: number;
   readonly countUnread: (change: number) => void;
   /** Counts the beginnings: what went wrong before one is over with it. */
   readonly beginnings: number;
@@ -67,7 +68,7 @@ export function useDraft(saved: string, { isNew = false, typed }: DraftOptions):
   const document = "document" in last.current ? last.current.document : undefined;
   if (document === undefined) throw new Error("an empty object is a workflow");
   return {
-    ...{ text, document, faults, setFaults, beginnings, countUnread },
+    ...{ text, document, faults, setFaults, beginnings, unread, countUnread },
     fault: "fault" in read ? read.fault : undefined,
     isDirty: isNew || text !== base || unread > 0,
     type: (next) => setEdited((now) => ({ ...now, ...typeText(now, next) })),

@@ -20,6 +20,7 @@ import { HeadPanel } from "./head-panel.tsx";
 import { JsonView } from "./json-view.tsx";
 import { readPanel } from "./panel.ts";
 import { SavedFacts } from "./saved-facts.tsx";
+import { useOpenPanel } from "./use-open-panel.tsx";
 import { useSave } from "./use-save.ts";
 import { VersionsView } from "./versions-view.tsx";
 
@@ -39,11 +40,11 @@ export function WorkflowEditor(props: WorkflowEditorProps) {
   const known = saved === undefined ? VIEWS.slice(0, 3) : VIEWS;
   const view = known.find((one) => one === state.view) ?? (isSmall ? "list" : "graph");
   const panel = readPanel(state.step, draft.document);
-  const open = (step: string) => openPart({ step });
+  const opening = useOpenPanel(draft, state.step, (step) => openPart({ step }));
+  const { onOpen: open, onReplaced, question } = opening;
   const views = {
     ...{ draft, kinds: kinds.data, readOnlyReason, panel },
-    onOpen: open,
-    onAdd: setAdding,
+    ...{ onOpen: open, onReplaced, onAdd: setAdding },
   };
   const name = String(draft.document.value["name"] ?? "");
   return (
@@ -122,6 +123,7 @@ export function WorkflowEditor(props: WorkflowEditorProps) {
         onClose={() => setAdding(undefined)}
         onAdded={open}
       />
+      {question}
       {!save.isGone && (
         <UnsavedGuard
           isUnsaved={draft.isDirty && readOnlyReason === undefined}

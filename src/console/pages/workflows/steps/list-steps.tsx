@@ -14,7 +14,7 @@ import { faultsOfStep } from "./graph-view.tsx";
 
 /** The steps as a list: everything that the graph does, by keyboard. */
 export function ListSteps(props: ViewProps) {
-  const { draft, kinds, panel, onOpen, onAdd } = props;
+  const { draft, kinds, panel, onOpen, onReplaced, onAdd } = props;
   const { document } = draft;
   const { steps } = document;
   const stop = stopReason(props);
@@ -63,7 +63,7 @@ export function ListSteps(props: ViewProps) {
               isDanger: true,
               disabledReason: stop,
               run: () => {
-                onOpen("");
+                onReplaced("");
                 draft.edit((text) => deleteStep(text, at));
               },
             },

@@ -23,7 +23,7 @@ export function StepNames(props: StepNamesProps) {
   );
 }
 
-function Name({ step, draft, onOpen }: StepNamesProps) {
+function Name({ step, draft, onReplaced }: StepNamesProps) {
   const [typed, setTyped] = useState(step.id);
   const { steps } = draft.document;
   const isTaken = typed !== step.id && freeId(typed, steps) !== typed;
@@ -32,7 +32,7 @@ function Name({ step, draft, onOpen }: StepNamesProps) {
   const rename = () => {
     if (isTaken || isWrong || typed === step.id) return;
     draft.edit((text) => renameStep(text, step.at, typed));
-    onOpen(typed);
+    onReplaced(typed);
   };
   return (
     <div className="flex items-end gap-2">

@@ -28,7 +28,7 @@ const NAMES = ["id", "kind", "from"];
 
 /** One step: its name, what it reads, its fields, and a test with sample rows. */
 export function StepPanel(props: StepPanelProps) {
-  const { draft, kinds, at, saved, readOnlyReason, onOpen, onClose } = props;
+  const { draft, kinds, at, saved, readOnlyReason, onReplaced, onClose } = props;
   const step = draft.document.steps[at];
   const value = (draft.document.value["steps"] as readonly JsonValue[] | undefined)?.[at];
   const fields = isObject(value) ? (value as Fields) : {};
@@ -121,7 +121,7 @@ export function StepPanel(props: StepPanelProps) {
           onClick={() => {
             const next = at > 0 ? panelOfStep(draft.document, at - 1) : "";
             draft.edit((text) => deleteStep(text, at));
-            onOpen(next);
+            onReplaced(next);
           }}
         >
           Delete step

@@ -26,7 +26,7 @@ const HELP: Readonly<Record<string, string>> = {
 
 /** One trigger of the definition. */
 export function TriggerPanel(props: TriggerPanelProps) {
-  const { draft, kinds, at, onClose } = props;
+  const { draft, kinds, at, onReplaced, onClose } = props;
   const stop = stopReason(props);
   const trigger = draft.document.triggers[at] ?? {};
   const kind = String(trigger["kind"] ?? "");
@@ -61,7 +61,7 @@ export function TriggerPanel(props: TriggerPanelProps) {
           look="danger"
           disabledReason={stop}
           onClick={() => {
-            onClose();
+            onReplaced("");
             draft.edit((text) => setTrigger(text, at, undefined));
           }}
         >
