@@ -5,7 +5,7 @@ import {
   STRICT_DIALECT,
 } from "../../codecs/chat-completions/client/dialect.ts";
 import { createChatCompletionsClient } from "../../codecs/chat-completions/client.ts";
-import { readContextOverflow } from "../../codecs/shared/openai-overflow.ts";
+import { readContextOverflow } from "../../codecs/shared/errors/openai-overflow.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { ContextOverflow } from "../../core/context-overflow.ts";
 import type { Backend } from "../backend.ts";

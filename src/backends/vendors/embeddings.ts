@@ -8,8 +8,8 @@ import {
 import {
   readChunkError,
   readErrorMessage as readOpenaiMessage,
-} from "../../codecs/shared/openai-errors.ts";
-import { readContextOverflow as readOpenaiOverflow } from "../../codecs/shared/openai-overflow.ts";
+} from "../../codecs/shared/errors/openai-errors.ts";
+import { readContextOverflow as readOpenaiOverflow } from "../../codecs/shared/errors/openai-overflow.ts";
 import type { ContextOverflow } from "../../core/context-overflow.ts";
 import type { EmbeddingAnswer, EmbeddingRequest } from "../../core/embedding.ts";
 import { ServiceError } from "../../core/service-error.ts";

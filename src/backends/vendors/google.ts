@@ -4,7 +4,7 @@ import {
   readContextOverflow,
   readRetryDelay,
 } from "../../codecs/generate-content/vendor-errors.ts";
-import { readVendorError } from "../../codecs/shared/vendor-message.ts";
+import { readVendorError } from "../../codecs/shared/errors/vendor-message.ts";
 import { isJsonObject } from "../../lib/json/json.ts";
 import type { Backend, Model } from "../backend.ts";
 import type { EffortRule } from "../rules/effort-rule.ts";

@@ -1,5 +1,5 @@
-import { readOverflowFields } from "../../codecs/shared/openai-errors.ts";
-import { readVendorError } from "../../codecs/shared/vendor-message.ts";
+import { readOverflowFields } from "../../codecs/shared/errors/openai-errors.ts";
+import { readVendorError } from "../../codecs/shared/errors/vendor-message.ts";
 import type { UpstreamRefusal } from "../upstream/upstream-refusal.ts";
 
 /** Faults of a request that llama.cpp reports with the status of a server error. */

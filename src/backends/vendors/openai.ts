@@ -1,7 +1,7 @@
 import { OPENAI_DIALECT } from "../../codecs/chat-completions/client/dialect.ts";
 import { createChatCompletionsClient } from "../../codecs/chat-completions/client.ts";
 import { responsesClient } from "../../codecs/responses/client.ts";
-import { readContextOverflow } from "../../codecs/shared/openai-overflow.ts";
+import { readContextOverflow } from "../../codecs/shared/errors/openai-overflow.ts";
 import type { ChatRequest } from "../../core/chat/chat-request.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { Backend, VendorEffort } from "../backend.ts";

@@ -1,4 +1,4 @@
-import { readChunkError, readErrorMessage } from "../../codecs/shared/openai-errors.ts";
+import { readChunkError, readErrorMessage } from "../../codecs/shared/errors/openai-errors.ts";
 import {
   readTranscript,
   type Transcript,

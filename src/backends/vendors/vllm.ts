@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { chatCompletionsClient } from "../../codecs/chat-completions/client.ts";
-import { readContextOverflow } from "../../codecs/shared/openai-overflow.ts";
+import { readContextOverflow } from "../../codecs/shared/errors/openai-overflow.ts";
 import type { ChatRequest } from "../../core/chat/chat-request.ts";
 import { isJsonObject } from "../../lib/json/json.ts";
 import type { Backend, CallOptions, Model } from "../backend.ts";

@@ -1,6 +1,6 @@
 import type { ChatEvent } from "../../core/chat/chat-event.ts";
 import type { ClientCodec } from "../codec.ts";
-import { readErrorMessage } from "../shared/openai-errors.ts";
+import { readErrorMessage } from "../shared/errors/openai-errors.ts";
 import { buildRequest } from "./client/build-request.ts";
 import { ChunkReader, garbage } from "./client/chunk-reader.ts";
 import { createStreamReader } from "./client/client-stream.ts";

@@ -1,5 +1,5 @@
 import type { ServerCodec } from "../codec.ts";
-import { encodeError } from "../shared/openai-error-body.ts";
+import { encodeError } from "../shared/errors/openai-error-body.ts";
 import type { ChatForm } from "./server/chat-form.ts";
 import { encodeAnswer } from "./server/encode-answer.ts";
 import { parseRequest } from "./server/parse-request.ts";

@@ -1,6 +1,6 @@
 import type { ClientCodec } from "../codec.ts";
+import { readVendorMessage } from "../shared/errors/vendor-message.ts";
 import { createSseStreamReader } from "../shared/sse-stream-reader.ts";
-import { readVendorMessage } from "../shared/vendor-message.ts";
 import { findUnsaid } from "./build-generation-config.ts";
 import { buildRequest } from "./build-request.ts";
 import { AnswerReader } from "./read-answer.ts";

@@ -1,7 +1,7 @@
 import { type ContextOverflow, describeOverflow } from "../../core/context-overflow.ts";
 import { type ErrorCode, ServiceError } from "../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
-import { readVendorError, vendorMessage } from "../shared/vendor-message.ts";
+import { readVendorError, vendorMessage } from "../shared/errors/vendor-message.ts";
 
 const SECONDS = /^(\d+(?:\.\d+)?)s$/;
 

@@ -1,7 +1,7 @@
 import type { ChatEvent } from "../../core/chat/chat-event.ts";
 import { namesOfAsked } from "../../core/chat/parameter-names.ts";
 import type { ClientCodec } from "../codec.ts";
-import { readErrorMessage } from "../shared/openai-errors.ts";
+import { readErrorMessage } from "../shared/errors/openai-errors.ts";
 import { buildRequest } from "./client/build-request.ts";
 import { createStreamReader } from "./client/client-stream.ts";
 import { garbage, ResponseReader } from "./client/response-reader.ts";

@@ -1,5 +1,5 @@
 import type { ServerCodec } from "../codec.ts";
-import { encodeError } from "../shared/openai-error-body.ts";
+import { encodeError } from "../shared/errors/openai-error-body.ts";
 import { encodeAnswer } from "./server/encode-answer.ts";
 import { parseRequest } from "./server/parse/parse-request.ts";
 import type { ResponsesForm } from "./server/responses-form.ts";

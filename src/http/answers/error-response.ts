@@ -1,4 +1,4 @@
-import { encodeError } from "../../codecs/shared/openai-error-body.ts";
+import { encodeError } from "../../codecs/shared/errors/openai-error-body.ts";
 import type { ServiceError } from "../../core/service-error.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { openaiLimitHeaders } from "../families/headers/openai-limit-headers.ts";

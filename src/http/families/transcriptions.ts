@@ -1,4 +1,4 @@
-import { encodeError } from "../../codecs/shared/openai-error-body.ts";
+import { encodeError } from "../../codecs/shared/errors/openai-error-body.ts";
 import { parseTranscriptionForm } from "../../codecs/transcription/parse-form.ts";
 import { createTranscriptEncoder } from "../../codecs/transcription/transcript-encoder.ts";
 import {

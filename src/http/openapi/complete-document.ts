@@ -1,5 +1,5 @@
 import { encodeError as encodeMessagesError } from "../../codecs/messages/server/encode-error.ts";
-import { encodeError } from "../../codecs/shared/openai-error-body.ts";
+import { encodeError } from "../../codecs/shared/errors/openai-error-body.ts";
 import { type ErrorCode, type ErrorDetails, ServiceError } from "../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { chatCompletionsClient } from "../../../src/codecs/chat-completions/client.ts";
-import { readContextOverflow } from "../../../src/codecs/shared/openai-overflow.ts";
+import { readContextOverflow } from "../../../src/codecs/shared/errors/openai-overflow.ts";
 import { checkEventOrder } from "../../support/check-event-order.ts";
 import { readSharedFixtures } from "../../support/shared-fixtures.ts";
 import { addUp } from "./read-streams.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readChunkError } from "../../../src/codecs/shared/openai-errors.ts";
+import { readChunkError } from "../../../src/codecs/shared/errors/openai-errors.ts";
 import { createTranscriptReader } from "../../../src/codecs/transcription/transcript-reader.ts";
 import type { ChatEvent } from "../../../src/core/chat/chat-event.ts";
 import { checkEventOrder } from "../../support/check-event-order.ts";

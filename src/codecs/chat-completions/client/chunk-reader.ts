@@ -1,8 +1,8 @@
 import type { FinishReason, Usage } from "../../../core/chat/chat-event.ts";
 import { ServiceError } from "../../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
+import { readChunkError, toEngineError } from "../../shared/errors/openai-errors.ts";
 import { EventWriter } from "../../shared/event-writer.ts";
-import { readChunkError, toEngineError } from "../../shared/openai-errors.ts";
 import { joinExtras, pickExtras, readExtras } from "../extras.ts";
 import { isCut, readFinishReason } from "../finish-reasons.ts";
 import { DeltaReader } from "./delta-reader.ts";

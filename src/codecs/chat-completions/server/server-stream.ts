@@ -3,7 +3,7 @@ import { frameLiterals } from "../../../core/chat/frame-literals.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 import type { AnswerContext, StreamEncoder } from "../../codec.ts";
 import { encodeExtension, encodeToolRun } from "../../shared/answer-extension.ts";
-import { encodeError } from "../../shared/openai-error-body.ts";
+import { encodeError } from "../../shared/errors/openai-error-body.ts";
 import { withWholeLogprobs } from "../extras.ts";
 import { isCut, writeFinishReason } from "../finish-reasons.ts";
 import type { ChatForm } from "./chat-form.ts";

@@ -1,7 +1,7 @@
 import { type ContextOverflow, describeOverflow } from "../../../core/context-overflow.ts";
 import { type ErrorCode, ServiceError } from "../../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
-import { vendorMessage } from "../../shared/vendor-message.ts";
+import { vendorMessage } from "../../shared/errors/vendor-message.ts";
 
 const PROMPT_TOO_LONG = /prompt is too long: (\d+) tokens > (\d+) maximum/i;
 const BOTH_TOO_LONG = /input length and `?max_tokens`? exceed context limit: (\d+) \+ \d+ > (\d+)/i;

@@ -1,8 +1,8 @@
 import type { FinishReason, Usage } from "../../../core/chat/chat-event.ts";
 import { ServiceError } from "../../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
+import { toEngineError } from "../../shared/errors/openai-errors.ts";
 import { EventWriter } from "../../shared/event-writer.ts";
-import { toEngineError } from "../../shared/openai-errors.ts";
 import { type PieceKind, readLogprobs } from "./output-item.ts";
 import { OutputReader } from "./output-reader.ts";
 

@@ -1,5 +1,5 @@
-import type { ServiceError } from "../../core/service-error.ts";
-import type { JsonObject } from "../../lib/json/json.ts";
+import type { ServiceError } from "../../../core/service-error.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 
 /** Returns the body of an error in every OpenAI format. All four keys of `error` are always present. */
 export function encodeError({ message, type, param, code, ext }: ServiceError): JsonObject {

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
-import { hideAddresses } from "../../lib/text/hide-addresses.ts";
+import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
+import { hideAddresses } from "../../../lib/text/hide-addresses.ts";
 
 const MAX_MESSAGE_LENGTH = 2_000;
 

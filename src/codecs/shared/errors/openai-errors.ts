@@ -1,7 +1,7 @@
-import { type ContextOverflow, describeOverflow } from "../../core/context-overflow.ts";
-import { type ErrorCode, ServiceError } from "../../core/service-error.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
-import { hideAddresses } from "../../lib/text/hide-addresses.ts";
+import { type ContextOverflow, describeOverflow } from "../../../core/context-overflow.ts";
+import { type ErrorCode, ServiceError } from "../../../core/service-error.ts";
+import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
+import { hideAddresses } from "../../../lib/text/hide-addresses.ts";
 import { readContextOverflow } from "./openai-overflow.ts";
 
 const MAX_MESSAGE_LENGTH = 2000;

@@ -1,4 +1,4 @@
-import type { ContextOverflow } from "../../core/context-overflow.ts";
+import type { ContextOverflow } from "../../../core/context-overflow.ts";
 
 /** How engines of this format report their context length when a call does not fit. */
 const CONTEXT_LENGTHS: readonly RegExp[] = [
