@@ -48,6 +48,7 @@ const PURE = [
   "lib/egress/ip-ranges",
   "http/request/is-forwarded-https",
   "lib/json/exact-json",
+  "lib/json/object-properties",
   "lib/json/json-depth",
   "lib/concurrency",
   "lib/text/line-reader",

@@ -58,8 +58,8 @@ export interface ToolServer {
   /** Ends the waiting of all requests that wait: those that are held, and calls of the tool `slow`. */
   readonly release: () => void;
   readonly forgetSessions: () => void;
-  /** Answers every request by this status with an empty body; undefined: as usual again. */
-  readonly failWith: (status: number | undefined) => void;
+  /** Answers every request, or those of one method, by this status with an empty body; undefined: as usual again. */
+  readonly failWith: (status: number | undefined, method?: string) => void;
   /** Closes all connections and listens no longer. */
   readonly stop: () => Promise<void>;
   /** Listens again on the same port. */
@@ -76,7 +76,7 @@ export async function startToolServer(options: ToolServerOptions): Promise<ToolS
   const requests: ToolServerRequest[] = [];
   let { mode } = options;
   let tools = pickTools(options.tools ?? scriptedTools);
-  let status: number | undefined;
+  let failing: { readonly status: number; readonly method: string | undefined } | undefined;
   let held: string | undefined;
 
   const handle = async (exchange: Exchange): Promise<void> => {
@@ -86,6 +86,8 @@ export async function startToolServer(options: ToolServerOptions): Promise<ToolS
       request.leftAt = performance.now();
     };
     if (requests.length > MAX_REQUESTS_KEPT) requests.shift();
+    const isFailing = failing?.method === undefined || failing.method === request.method;
+    const status = isFailing ? failing?.status : undefined;
     const refusal = status ?? refusalOf(exchange, options.token);
     if (held !== undefined && request.method === held) await waitForRelease(exchange, state);
     if (refusal !== undefined) return exchange.send(refusal, "", { allow: "POST" });
@@ -117,8 +119,8 @@ export async function startToolServer(options: ToolServerOptions): Promise<ToolS
       for (const end of [...state.waiting]) end();
     },
     forgetSessions: () => sessions.clear(),
-    failWith: (next) => {
-      status = next;
+    failWith: (status, method) => {
+      failing = status === undefined ? undefined : { status, method };
     },
     stop: () => listener.stop(),
     listen: async () => {

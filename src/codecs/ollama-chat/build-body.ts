@@ -5,6 +5,7 @@ import type {
   ToolDefinition,
 } from "../../core/chat/chat-request.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json/json.ts";
+import { withObjectProperties } from "../../lib/json/object-properties.ts";
 import type { UpstreamModel } from "../codec.ts";
 import { joinOpening } from "../shared/system-messages.ts";
 import { buildMessages } from "./build-messages.ts";
@@ -77,10 +78,11 @@ function buildConversation({ messages: given, tools, toolChoice }: ChatRequest):
   return buildMessages([{ ...first, content }, ...rest]);
 }
 
-function buildTool({ name, description, parameters }: ToolDefinition): JsonObject {
+/** Ollama refuses a request in which the schema of a property is `true`. */
+function buildTool({ name, description, parameters = NO_ARGUMENTS }: ToolDefinition): JsonObject {
   return {
     type: "function",
-    function: { name, description, parameters: parameters ?? NO_ARGUMENTS },
+    function: { name, description, parameters: withObjectProperties(parameters) },
   };
 }
 

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { mcpServers, mcpServerTools } from "../../db/tables/mcp-servers.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
+import { withObjectProperties } from "../../lib/json/object-properties.ts";
 import type { ListedTool, ToolServerLink } from "./client/tool-server-client.ts";
 import { publishedNames } from "./published-names.ts";
 
@@ -78,15 +79,15 @@ export function definitionOf(tool: ListedTool): ToolDefinition {
   return JSON.parse(JSON.stringify(definition));
 }
 
-/** Reads a stored definition. */
+/** Reads a stored definition. MCP clients refuse a whole list of tools in which the schema of one property is `true`. */
 export function readDefinition(stored: JsonObject): ListedTool {
   const { name, description, inputSchema, outputSchema, annotations } = stored;
   const { readOnlyHint, destructiveHint } = isJsonObject(annotations) ? annotations : {};
   return {
     name: String(name),
     description: String(description),
-    inputSchema: isJsonObject(inputSchema) ? inputSchema : { type: "object" },
-    ...(isJsonObject(outputSchema) && { outputSchema }),
+    inputSchema: isJsonObject(inputSchema) ? withObjectProperties(inputSchema) : { type: "object" },
+    ...(isJsonObject(outputSchema) && { outputSchema: withObjectProperties(outputSchema) }),
     annotations: {
       ...(typeof readOnlyHint === "boolean" && { readOnlyHint }),
       ...(typeof destructiveHint === "boolean" && { destructiveHint }),

@@ -172,6 +172,12 @@ describe("the body", () => {
     expect(build({ tools: [] })).not.toHaveProperty("tools");
   });
 
+  it("gives each property an object for its schema, which is all that the engine reads", () => {
+    const parameters = { type: "object", properties: { value: true, other: { type: "string" } } };
+    const [tool] = build({ tools: [{ name: "store", parameters }] }).tools;
+    expect(tool.function.parameters.properties).toEqual({ value: {}, other: { type: "string" } });
+  });
+
   it.each([{ type: "required" }, { type: "tool", name: "now" }] as const)(
     "has the system text say that a tool must be called when the choice is %j",
     (toolChoice) => {

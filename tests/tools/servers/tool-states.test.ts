@@ -4,6 +4,7 @@ import type { ListedTool } from "../../../src/tools/servers/client/tool-server-c
 import { levelByAnnotations } from "../../../src/tools/servers/tool-level.ts";
 import {
   definitionOf,
+  readDefinition,
   revisionOf,
   type ServerRow,
   stateOf,
@@ -55,6 +56,20 @@ describe("a tool of a tool server", () => {
     for (const other of others) {
       expect(stateOf({ approved, listed: definitionOf(listed("a", other)) })).toBe("changed");
     }
+  });
+
+  it("is shown with objects for properties, and stays approved", () => {
+    const definition = definitionOf(
+      listed("a", {
+        inputSchema: { type: "object", properties: { value: true } },
+        outputSchema: { type: "object", properties: { value: true } },
+      }),
+    );
+    const { inputSchema, outputSchema } = readDefinition(definition);
+    for (const schema of [inputSchema, outputSchema]) {
+      expect(schema).toEqual({ type: "object", properties: { value: {} } });
+    }
+    expect(stateOf({ approved: definition, listed: definition })).toBe("approved");
   });
 
   it("is the same whatever the order of its keys", () => {

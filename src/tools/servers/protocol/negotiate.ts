@@ -35,7 +35,7 @@ export async function negotiate(
   return shakeHands(exchange, info, server, signal);
 }
 
-/** Older servers answer with any error or with something that is no answer. */
+/** Older servers answer with any error, also with one of the server, or with something that is no answer. */
 async function discover(
   { ask }: Exchange,
   server: ToolServerLink,
@@ -45,7 +45,9 @@ async function discover(
   try {
     return await ask({ server, dialect: { era: "modern" }, message, signal });
   } catch (thrown) {
-    if (thrown instanceof ToolServerFailure && thrown.reason === "protocol") return undefined;
+    const isFailure = thrown instanceof ToolServerFailure;
+    if (isFailure && (thrown.reason === "protocol" || thrown.reason === "refused"))
+      return undefined;
     throw thrown;
   }
 }

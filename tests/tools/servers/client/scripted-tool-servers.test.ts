@@ -253,6 +253,21 @@ describe("A tool server that changes", () => {
     expect(await described()).toBe(`Version ${version + 1}.`);
   });
 
+  it.each([500, 501, 429])(
+    "is older when it only answers %d to what it does not know",
+    async (status) => {
+      server.speak("json");
+      server.failWith(status, "server/discover");
+      const start = server.requests().length;
+      const { tools } = await newClient().list(linkTo(), signal);
+      server.failWith(undefined);
+      expect(tools.length).toBeGreaterThan(0);
+      expect(since(start)).toEqual([
+        ...["server/discover", "initialize", "notifications/initialized", "tools/list"],
+      ]);
+    },
+  );
+
   it.each([
     [401, "unauthorized", /Check the credentials in its headers/],
     [403, "unauthorized", /status 403/],
