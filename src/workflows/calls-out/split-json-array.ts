@@ -50,7 +50,8 @@ export async function splitJsonArray(
         continue;
       }
       const element = splitter.mark(index);
-      if (element !== undefined && element !== "") await onElement(element);
+      // An element without text is a fault, which its parser finds, but for that of an empty array.
+      if (element !== undefined && !splitter.isEmpty) await onElement(element);
       if (splitter.outer !== undefined) return { outer: splitter.outer, isFound: true };
     }
     splitter.checkLength(index);
@@ -81,6 +82,11 @@ class Splitter {
 
   get isInArray(): boolean {
     return this.#arrayAt >= 0;
+  }
+
+  /** Whether the array has ended without an element. */
+  get isEmpty(): boolean {
+    return this.outer !== undefined && this.#elements === 0;
   }
 
   /** Refuses an element, or what stands before the array, that cannot be a row. */
@@ -159,7 +165,8 @@ class Splitter {
   #endElement(end: number): string {
     const element = this.#text.slice(this.#elementAt, end).trim();
     this.#elementAt = end + 1;
-    this.#elements += 1;
+    const isNone = element === "" && this.outer !== undefined && this.#elements === 0;
+    if (!isNone) this.#elements += 1;
     return element;
   }
 }

@@ -113,7 +113,7 @@ async function write(
   }
 }
 
-/** The rows as the table's columns, of rows with one key the last. */
+/** The rows as the table's columns, of rows with one key the last. A key with a null is no other one's in a database. */
 function* batchesOf(rows: readonly Row[], { columns, key }: Settings): Generator<JsonObject[]> {
   const pairs = Object.entries(columns);
   let batch = new Map<string, JsonObject>();
@@ -126,8 +126,9 @@ function* batchesOf(rows: readonly Row[], { columns, key }: Settings): Generator
       batch = new Map();
       bytes = 0;
     }
-    const name =
-      key.length === 0 ? `${index}` : JSON.stringify(key.map((column) => mapped[column]));
+    const values = key.map((column) => mapped[column] ?? null);
+    const isUnique = values.length === 0 || values.includes(null);
+    const name = isUnique ? `${index}` : JSON.stringify(values);
     batch.delete(name);
     batch.set(name, mapped);
     bytes += size;

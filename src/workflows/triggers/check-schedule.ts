@@ -43,12 +43,18 @@ export function checkSchedule(trigger: ScheduleTimes, now: number): ScheduleChec
 }
 
 /**
- * Returns the next five times of a schedule that was saved earlier.
+ * Returns the next five times of a schedule that was saved earlier; none when it cannot be read, as one whose time zone a
+ * newer release of the runtime knew.
  *
  * @param savedAt @param now Unix milliseconds.
  */
 export function nextTimes(trigger: ScheduleTimes, savedAt: number, now: number): readonly Date[] {
-  return ticksAfter(readTicks(trigger, savedAt), now, SHOWN).map((tick) => new Date(tick));
+  try {
+    return ticksAfter(readTicks(trigger, savedAt), now, SHOWN).map((tick) => new Date(tick));
+  } catch (thrown) {
+    if (thrown instanceof ScheduleFault) return [];
+    throw thrown;
+  }
 }
 
 /** True for six fields whose first one may name several seconds: no other schedule has two times in a minute. */

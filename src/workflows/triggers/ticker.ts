@@ -9,7 +9,7 @@ import { type Acceptance, announceAcceptances } from "../runs/accept/acceptance.
 import { lockQueue } from "../runs/accept/lock-queue.ts";
 import type { WorkflowStore } from "../workflow-store.ts";
 import { packFact, tickRow } from "./fact-rows.ts";
-import { lastTick, readTicks, type ScheduleTrigger } from "./next-tick.ts";
+import { lastTick, readTicks, ScheduleFault, type ScheduleTrigger } from "./next-tick.ts";
 import { NO_TICK, tickAfter } from "./save-schedules.ts";
 import {
   moveSchedule,
@@ -142,8 +142,20 @@ class ScheduleTicker {
       );
       if (acceptance !== undefined) announceAcceptances(this.#store, [acceptance]);
     } catch (thrown) {
+      if (thrown instanceof ScheduleFault) return this.#rest(schedule, thrown);
       log.warn({ err: thrown, workflow: workflowId }, "a scheduled run could not be accepted");
     }
+  }
+
+  /** Lets a schedule rest that cannot be read. It is read again when the server starts, with another runtime perhaps. */
+  async #rest(schedule: Schedule, fault: ScheduleFault): Promise<void> {
+    const { database, log } = this.#store;
+    const { workflowId } = schedule;
+    log.warn(
+      { workflow: workflowId, cause: fault.message },
+      "a schedule cannot be read and starts nothing: save its workflow with another one",
+    );
+    await database.askOwn((db) => moveSchedule(db, schedule, NO_TICK));
   }
 
   #accept(transaction: Db, { schedule, trigger, due, rows }: Tick): Promise<Acceptance> {
@@ -166,11 +178,15 @@ class ScheduleTicker {
     for (;;) {
       const page = await database.askOwn((db) => readSchedulesAfter(db, last, PAGE_ROWS));
       for (const schedule of page) {
-        const { trigger, isEnabled, savedAt, nextAt } = schedule;
-        if (!isEnabled || trigger === undefined) continue;
-        const latest = tickAfter(trigger, savedAt, now + CLOCK_BACK_MS);
-        if (nextAt.getTime() <= latest.getTime()) continue;
-        await database.askOwn((db) => moveSchedule(db, schedule, tickAfter(trigger, savedAt, now)));
+        try {
+          const nextAt = repairedTick(schedule, now);
+          if (nextAt !== undefined) {
+            await database.askOwn((db) => moveSchedule(db, schedule, nextAt));
+          }
+        } catch (thrown) {
+          if (!(thrown instanceof ScheduleFault)) throw thrown;
+          await this.#rest(schedule, thrown);
+        }
       }
       last = page.at(-1);
       if (page.length < PAGE_ROWS) return;
@@ -184,6 +200,14 @@ interface Tick {
   /** Unix milliseconds. */
   readonly due: number;
   readonly rows: readonly RowChunk[];
+}
+
+/** The next tick of a schedule that was moved on too far; undefined where it need not be moved. */
+function repairedTick(schedule: Schedule, now: number): Date | undefined {
+  const { trigger, isEnabled, savedAt, nextAt } = schedule;
+  if (!isEnabled || trigger === undefined) return undefined;
+  const latest = tickAfter(trigger, savedAt, now + CLOCK_BACK_MS);
+  return nextAt.getTime() <= latest.getTime() ? undefined : tickAfter(trigger, savedAt, now);
 }
 
 /** The last tick that is due; undefined when it was missed for too long. */

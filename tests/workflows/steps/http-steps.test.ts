@@ -111,6 +111,19 @@ describe("steps that call addresses", () => {
       ]);
     });
 
+    it.each(['[{"a": 1},, {"a": 2}]', '[{"a": 1},]', "[,]"])(
+      "refuses %s as no JSON",
+      async (text) => {
+        answer = typed("application/json", text);
+        await expect(rowsOf({})).rejects.toMatchObject({ code: "invalid_json" });
+      },
+    );
+
+    it("makes no row of an empty array", async () => {
+      answer = typed("application/json", " [ ] ");
+      expect(await rowsOf({})).toEqual([]);
+    });
+
     it("makes one row of an object, and says where no rows are", async () => {
       answer = json({ data: { a: 1 } });
       expect(await rowsOf({ rows: "data" })).toEqual([{ a: 1 }]);

@@ -174,6 +174,24 @@ describe.runIf(databaseServerUrl !== undefined)("steps on a saved PostgreSQL con
     expect(all.find((row) => row['k "1'] === 5_000)).toMatchObject({ note: null });
   });
 
+  test("write_sql with a key writes every row whose key has a null, as a unique key allows", async () => {
+    await owner`create table nullable (n text unique, total int)`;
+    const columns = { n: "number", total: "total" };
+    const rows = [
+      { number: null, total: 1 },
+      { number: null, total: 2 },
+      { total: 3 },
+      { number: "A", total: 4 },
+      { number: "A", total: 5 },
+    ];
+    await write({ table: "nullable", columns, key: ["n"] }, { rows });
+    const all = await owner`select n, total from nullable order by total`;
+    expect(all.map(({ n, total }) => [n, total])).toEqual([
+      ...[1, 2, 3].map((total) => [null, total]),
+      ["A", 5],
+    ]);
+  });
+
   test("write_sql writes none of a transaction that one row fails, and names the cause", async () => {
     const columns = { id: "id", total: "total" };
     const rows = [

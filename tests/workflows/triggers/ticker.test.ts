@@ -1,8 +1,9 @@
 import { eq, sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { users } from "../../../src/db/tables/users.ts";
-import { workflows } from "../../../src/db/tables/workflows.ts";
+import { workflowSchedules, workflows } from "../../../src/db/tables/workflows.ts";
 import { createLog } from "../../../src/lib/log.ts";
+import { triggerKey } from "../../../src/workflows/definition/trigger-key.ts";
 import { NO_TICK, saveSchedules } from "../../../src/workflows/triggers/save-schedules.ts";
 import { openTicker, type Ticker } from "../../../src/workflows/triggers/ticker.ts";
 import { openTriggerStage, START, type TriggerStage } from "../../support/stages/trigger-stage.ts";
@@ -209,6 +210,38 @@ describe("scheduled starts", () => {
     await lookAt(open(), START + 10_000);
     expect(await ticksOf(id)).toEqual([10]);
     expect((await stage.schedules(broken))[0]?.nextAt).toEqual(NO_TICK);
+  });
+
+  it("of one in a time zone that this runtime does not know do not stop the others", async () => {
+    const foreign = await stage.addWorkflow({ triggers: [EVERY_10_S] });
+    const id = await stage.addWorkflow({ triggers: [EVERY_10_S] });
+    /** As another release has saved it. */
+    const saveIn = async (timezone: string) => {
+      const trigger = { kind: "schedule" as const, cron: "0 * * * *", ...SAVED, timezone };
+      const { db } = stage.database;
+      const definition = { triggers: [trigger], steps: [] };
+      await db.update(workflows).set({ definition }).where(eq(workflows.id, foreign));
+      await db
+        .update(workflowSchedules)
+        .set({ triggerKey: triggerKey(trigger) })
+        .where(eq(workflowSchedules.workflowId, foreign));
+    };
+    await saveIn("Europe/Atlantis");
+    const lines: string[] = [];
+    const log = createLog("warn", { write: (line: string) => void lines.push(line) });
+    const ticker = openTicker({ ...stage.store, log });
+    tickers.push(ticker);
+    await lookAt(ticker, START + 10_000);
+    expect(await ticksOf(id)).toEqual([10]);
+    expect((await stage.schedules(foreign))[0]?.nextAt).toEqual(NO_TICK);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain("There is no time zone");
+    await lookAt(ticker, START + 15_000);
+    expect(lines).toHaveLength(1);
+    // A runtime that knows the zone brings it back, as any start does.
+    await saveIn("UTC");
+    await lookAt(open(), START + 16_000);
+    expect((await stage.schedules(foreign))[0]?.nextAt).toEqual(new Date(START + HOUR));
   });
 
   it("and a save of the workflow at the same time do not block each other", async () => {
