@@ -5,7 +5,8 @@ import { unpackTexts } from "../rows/pack-rows.ts";
 import { MAX_ROW_BYTES, type RowError, type StepInput, textOfRow } from "../rows/row.ts";
 import { rowFailure, StepFailure } from "../runs/run.ts";
 import type { RowWork } from "../steps/step-kind.ts";
-import { type Pauses, retryPauseMs } from "./retry-pause.ts";
+import { repeat } from "./repeat.ts";
+import type { Pauses } from "./retry-pause.ts";
 import type { RowOutcome } from "./row-progress.ts";
 
 /** Finished rows are stored at least this often. */
@@ -164,27 +165,29 @@ export class RowLoop {
   async #outcomeOf({ row, number, prepared }: Item): Promise<RowOutcome> {
     const fault = faultOf(prepared);
     if (fault !== undefined) return { number, error: fault };
-    const { work, keyPrefix, pauses, retries } = this.#options;
-    const signal = this.#signal;
-    const item = { row, number, prepared, idempotencyKey: `${keyPrefix}:${number}`, signal };
-    for (let tries = 1; ; tries += 1) {
+    const { work, keyPrefix } = this.#options;
+    const idempotencyKey = `${keyPrefix}:${number}`;
+    const [signal, repeat] = [this.#signal, this.#repeat];
+    const item = { row, number, prepared, idempotencyKey, signal, repeat };
+    try {
+      const rows = await repeat(async () => (await work.work(item)).map(textOfRow));
+      const message = tooLarge(rows);
+      if (message === undefined) return { number, rows };
+      return { number, error: { code: "row_too_large", message } };
+    } catch (thrown) {
       signal.throwIfAborted();
-      try {
-        const rows = (await work.work(item)).map(textOfRow);
-        const message = tooLarge(rows);
-        if (message === undefined) return { number, rows };
-        return { number, error: { code: "row_too_large", message } };
-      } catch (thrown) {
-        signal.throwIfAborted();
-        if (!(thrown instanceof StepFailure)) throw thrown;
-        if (!thrown.isRetryable || tries > retries) {
-          return { number, error: { code: thrown.code, message: thrown.message } };
-        }
-        this.#unsavedRetries += 1;
-        await pauses.pause(retryPauseMs(thrown, tries, pauses.random()), signal);
-      }
+      if (!(thrown instanceof StepFailure)) throw thrown;
+      return { number, error: { code: thrown.code, message: thrown.message } };
     }
   }
+
+  readonly #repeat = <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const { retries, pauses } = this.#options;
+    const onRetry = () => {
+      this.#unsavedRetries += 1;
+    };
+    return repeat(work, { retries, pauses, signal: this.#signal, onRetry });
+  };
 
   #finish(outcome: RowOutcome): void {
     if (this.#isOver) return;
