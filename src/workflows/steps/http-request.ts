@@ -40,7 +40,7 @@ const schema = z
       .optional()
       .describe("Rows in one request, as a JSON array. Unset, each row has its own."),
     output: fieldName.optional().describe("The field that gets `{status, body}` of the answer."),
-    concurrency,
+    concurrency: concurrency.describe("Requests at once."),
   })
   .refine(
     ({ batch, body, url }) => batch === undefined || (body === undefined && !url.includes("{{")),
@@ -73,7 +73,7 @@ export function httpRequestStep(services: StepServices) {
       const send = senderOf(services, context, headers);
       const sendJoined = batchSender(send, context);
       await eachRowWithTexts({ rowProcess }, context, {
-        concurrency: batch === undefined ? atOnce : Math.min(1_000, atOnce * batch),
+        concurrency: atOnce * (batch ?? 1),
         texts: { url, body },
         async work(item, texts) {
           const { row } = item;

@@ -186,6 +186,21 @@ describe("a batch is repeated whole", () => {
     expect(received[1]).toEqual(received[2]);
   });
 
+  test("as many large batches are under way at once as `concurrency` says", async () => {
+    const held: ServerResponse[] = [];
+    answer = (response) => {
+      held.push(response);
+      // The last two batches come when the first four have been answered.
+      if (held.length === 4 || received.length === 6) for (const one of held.splice(0)) one.end();
+    };
+    const run = await accept(6_000, { settings: { ...settings(), batch: 1_000 } });
+    const { worked } = await outcome(run);
+    expect(worked).toMatchObject({ end: { status: "completed" } });
+    expect(received.map(({ rows }) => rows).map((rows) => (rows as unknown[]).length)).toEqual(
+      Array(6).fill(1_000),
+    );
+  });
+
   test("texts are embedded again in the same request", async () => {
     embed = () => {
       if (embedded.length === 1) throw new StepFailure("busy", "Busy.", { isRetryable: true });
