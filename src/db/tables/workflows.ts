@@ -58,6 +58,7 @@ export const workflows = pgTable(
   (table) => [
     index("workflows_created_at_index").on(table.createdAt, table.id),
     index("workflows_owner_id_index").on(table.ownerId, table.createdAt),
+    index("workflows_key_id_index").on(table.keyId),
     uniqueIndex("workflows_webhook_url_hash_index")
       .on(table.webhookUrlHash)
       .where(sql`${table.webhookUrlHash} is not null`),

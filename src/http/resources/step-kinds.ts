@@ -17,12 +17,9 @@ import { anyObject, definitionRefusal, TAG } from "../workflow-fields.ts";
 const MAX_ROWS = 100;
 const MAX_INPUTS = 100;
 /** Rows as a webhook takes them. */
-const BODY = {
-  maxBytes: 32 * 1024 * 1024,
-  maxDepth: 64,
-  isFixed: true,
-  rewrite: keepLargeNumbers,
-} as const;
+const BODY = { maxBytes: 32 * 1024 * 1024, isFixed: true, rewrite: keepLargeNumbers } as const;
+/** `{inputs: {name: [row]}}`: a row may nest as deep as one that is the body of a webhook. */
+const LEVELS_AROUND_ROWS = 3;
 
 const stepKind = z
   .object({
@@ -123,7 +120,8 @@ const TEST = { ...testRoute, responses: { ...testRoute.responses, 400: definitio
 
 /** `/api/pipeline/step-kinds`, and the test of a step. */
 export function stepKindsRoutes(deps: Deps): Router {
-  const { workflows: records } = deps;
+  const { workflows: records, settings } = deps;
+  const body = { ...BODY, maxDepth: settings.MAX_JSON_DEPTH + LEVELS_AROUND_ROWS };
   const router = createRouter(deps);
   let kinds: string | undefined;
   router.add(LIST, () => {
@@ -131,7 +129,7 @@ export function stepKindsRoutes(deps: Deps): Router {
     return new Response(kinds, { headers: { "content-type": "application/json" } });
   });
   router.add(TEST, async (context, caller) => {
-    const given = await readCheckedBody(context, stepTest, BODY);
+    const given = await readCheckedBody(context, stepTest, body);
     const result = await testWorkflowStep(records, caller, {
       id: idOf(context),
       stepId: context.req.param("step") ?? "",

@@ -15,7 +15,7 @@ import { jsonResponse } from "../answers/json-response.ts";
 import { csvResponse, ndjsonResponse } from "../answers/rows-response.ts";
 import { toJson } from "../answers/to-json.ts";
 import { hasBody, readCheckedBody } from "../bodies/read-checked-body.ts";
-import { readJsonBody } from "../bodies/read-json-body.ts";
+import { type BodyLimits, readJsonBody } from "../bodies/read-json-body.ts";
 import { count, queryId } from "../fields.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { byOffset, page, readQuery } from "../page.ts";
@@ -36,12 +36,9 @@ import { anyObject, TAG, UNKNOWN_RUN, UNKNOWN_WORKFLOW } from "../workflow-field
 
 const MEBIBYTE = 1024 * 1024;
 /** As a webhook takes them. */
-const START_BODY = {
-  maxBytes: 32 * MEBIBYTE,
-  maxDepth: 64,
-  isFixed: true,
-  rewrite: keepLargeNumbers,
-} as const;
+const START_BODY = { maxBytes: 32 * MEBIBYTE, isFixed: true, rewrite: keepLargeNumbers } as const;
+/** `{rows: [row]}`: a row may nest as deep as one that is the body of a webhook. */
+const LEVELS_AROUND_ROWS = 2;
 const MAX_START_ROWS = 100_000;
 /** Outputs whose names begin with `$` are none. */
 const OUTPUT = /^[a-z][a-z0-9_]{0,63}$/;
@@ -206,11 +203,12 @@ const ROWS = resourceRoute({
 
 /** `/api/pipeline/runs`, and what starts and stops runs. */
 export function workflowRunsRoutes(deps: Deps): Router {
-  const { workflows: records } = deps;
+  const { workflows: records, settings } = deps;
+  const startBody = { ...START_BODY, maxDepth: settings.MAX_JSON_DEPTH + LEVELS_AROUND_ROWS };
   const router = createRouter(deps);
   router.add(START, async (context, caller) => {
     const id = idOf(context);
-    const rows = hasBody(context) ? await readRows(context) : [{}];
+    const rows = hasBody(context) ? await readRows(context, startBody) : [{}];
     const chain = readCallChain(records.secretBox, context.req.raw.headers, id);
     const run = await startRun(records, actorOf(context, caller), { id, rows, chain });
     return accepted({ ...run, pipelineId: id });
@@ -276,8 +274,8 @@ function accepted(run: Parameters<typeof toJson<typeof acceptedRun>>[1]): Respon
 }
 
 /** Checked by hand, because a schema takes long for so many rows. */
-async function readRows({ req }: RequestContext): Promise<readonly Row[]> {
-  const { body } = await readJsonBody(req.raw, START_BODY);
+async function readRows({ req }: RequestContext, limits: BodyLimits): Promise<readonly Row[]> {
+  const { body } = await readJsonBody(req.raw, limits);
   if (!isJsonObject(body)) throw invalidValue([], "an object", body);
   const other = Object.keys(body).find((name) => name !== "rows");
   if (other !== undefined) {

@@ -212,6 +212,7 @@ class TestStage {
             prepared: prepared?.[at],
             idempotencyKey: `${runId}:${this.#test.step.id}:${number}`,
             signal: this.#signal,
+            repeat: (work) => work(),
           }),
         );
       }

@@ -5,6 +5,7 @@ import { workflowRows, workflowRuns, workflowVersions } from "../../db/tables/wo
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Step } from "../definition/definition.ts";
 import { parseDefinition } from "../definition/parse-definition.ts";
+import { withStoredRows } from "../rows/lost-rows.ts";
 import { withRowState } from "../rows/row-retention.ts";
 import { TRIGGER_STEP } from "../rows/row-store.ts";
 import { stepsBefore, unchangedSteps } from "../runs/control/reusable-steps.ts";
@@ -29,6 +30,7 @@ interface EarlierRun {
   readonly day: string;
   readonly version: number;
   readonly endedAt: Date | null;
+  readonly rowsReceived: number;
   readonly rowsDropped: boolean;
 }
 
@@ -44,7 +46,8 @@ export async function reuseSteps(
 ): Promise<void> {
   const { retryOf } = run;
   if (retryOf === null) return;
-  const earlier = withRowState(await readEarlier(claim.db, retryOf), { settings, clock });
+  const recorded = withRowState(await readEarlier(claim.db, retryOf), { settings, clock });
+  const earlier = await withStoredRows(claim.db, recorded);
   // It begins anew then: the acceptance has found that it needs nothing of the earlier run.
   if (earlier.rowsDropped && isFirstStep(run)) return;
   const done = await readStepRecords(claim.db, earlier);
@@ -110,12 +113,12 @@ async function findUnchanged(
 
 async function readEarlier(db: Db, runId: string): Promise<EarlierRun> {
   const day = dayOfRun(runId);
-  const { id, version, endedAt, rowsDropped } = workflowRuns;
+  const { id, version, endedAt, rowsReceived, rowsDropped } = workflowRuns;
   const found =
     day === undefined
       ? []
       : await db
-          .select({ id, day: workflowRuns.day, version, endedAt, rowsDropped })
+          .select({ id, day: workflowRuns.day, version, endedAt, rowsReceived, rowsDropped })
           .from(workflowRuns)
           .where(and(eq(workflowRuns.day, day), eq(id, runId)));
   const [earlier] = found;

@@ -2,21 +2,24 @@ import { takeTurns } from "../../lib/concurrency.ts";
 import { within } from "../../lib/time/within.ts";
 import { untilAborted } from "../../lib/until-aborted.ts";
 import { unpackTexts } from "../rows/pack-rows.ts";
-import { MAX_ROW_BYTES, type RowError, type StepInput, textOfRow } from "../rows/row.ts";
+import { type StepInput, textOfRow } from "../rows/row.ts";
 import { rowFailure, StepFailure } from "../runs/run.ts";
 import type { RowWork } from "../steps/step-kind.ts";
-import { type Pauses, retryPauseMs } from "./retry-pause.ts";
+import { repeat } from "./repeat.ts";
+import type { Pauses } from "./retry-pause.ts";
 import type { RowOutcome } from "./row-progress.ts";
+import { bytesOf, faultOf, tooLarge } from "./row-results.ts";
 
 /** Finished rows are stored at least this often. */
 const SAVE_MS = 1_000;
-/** How far a row may be ahead of the first unfinished one. */
+/** How far a row may be ahead of the first unfinished one; twice as far as rows are worked on at once, if that is more. */
 const WINDOW_ROWS = 1_000;
+/** Rows of the window, in characters; beyond it only the first unfinished row goes on. */
+const WINDOW_CHARACTERS = 32 * 1024 * 1024;
 /** Results that wait for earlier rows; beyond it only the first unfinished row goes on. */
 const WINDOW_BYTES = 16 * 1024 * 1024;
 /** Results that are not stored; beyond it they are stored at once. */
 const UNSAVED_BYTES = 4 * 1024 * 1024;
-const MAX_RESULT_BYTES = 8 * 1024 * 1024;
 /** After a failure or an abort the rows in progress have this long to end. */
 const LAST_ROWS_MS = 300;
 
@@ -68,11 +71,13 @@ export class RowLoop {
   readonly #finished = new Map<number, Finished>();
   /** Rows of the window that the inputs have yielded: a failed one is routed with its fields. */
   readonly #rows = new Map<number, string>();
+  #rowCharacters = 0;
   /** Finished since the last save, and not stored. */
   #unsaved: RowOutcome[] = [];
   #unsavedBytes = 0;
   #unsavedRetries = 0;
   #windowBytes = 0;
+  readonly #windowRows: number;
   #done: number;
   #savedDone: number;
   #timer: NodeJS.Timeout | undefined;
@@ -83,6 +88,7 @@ export class RowLoop {
     this.#options = options;
     this.#done = options.done;
     this.#savedDone = options.done;
+    this.#windowRows = Math.max(WINDOW_ROWS, 2 * options.work.concurrency);
     this.#signal = AbortSignal.any([options.signal, this.#stop.signal]);
     for (const outcome of options.left) this.#keep({ outcome, bytes: bytesOf(outcome) });
   }
@@ -92,6 +98,7 @@ export class RowLoop {
     try {
       for await (const item of this.#items()) {
         this.#rows.set(item.number, item.row);
+        this.#rowCharacters += item.row.length;
         if (this.#finished.has(item.number)) {
           // What an earlier try left needs no room: it takes up room until its row is here.
           await this.#inTurn(() => this.#write());
@@ -135,7 +142,8 @@ export class RowLoop {
     if (this.#running.size >= this.#options.work.concurrency) return false;
     if (this.#unsavedBytes >= UNSAVED_BYTES) return false;
     if (number === this.#done + 1) return true;
-    return number <= this.#done + WINDOW_ROWS && this.#windowBytes < WINDOW_BYTES;
+    if (number > this.#done + this.#windowRows) return false;
+    return this.#windowBytes < WINDOW_BYTES && this.#rowCharacters < WINDOW_CHARACTERS;
   }
 
   /** Waits until a row has finished, and writes what is complete. */
@@ -164,27 +172,29 @@ export class RowLoop {
   async #outcomeOf({ row, number, prepared }: Item): Promise<RowOutcome> {
     const fault = faultOf(prepared);
     if (fault !== undefined) return { number, error: fault };
-    const { work, keyPrefix, pauses, retries } = this.#options;
-    const signal = this.#signal;
-    const item = { row, number, prepared, idempotencyKey: `${keyPrefix}:${number}`, signal };
-    for (let tries = 1; ; tries += 1) {
+    const { work, keyPrefix } = this.#options;
+    const idempotencyKey = `${keyPrefix}:${number}`;
+    const [signal, repeat] = [this.#signal, this.#repeat];
+    const item = { row, number, prepared, idempotencyKey, signal, repeat };
+    try {
+      const rows = await repeat(async () => (await work.work(item)).map(textOfRow));
+      const message = tooLarge(rows);
+      if (message === undefined) return { number, rows };
+      return { number, error: { code: "row_too_large", message } };
+    } catch (thrown) {
       signal.throwIfAborted();
-      try {
-        const rows = (await work.work(item)).map(textOfRow);
-        const message = tooLarge(rows);
-        if (message === undefined) return { number, rows };
-        return { number, error: { code: "row_too_large", message } };
-      } catch (thrown) {
-        signal.throwIfAborted();
-        if (!(thrown instanceof StepFailure)) throw thrown;
-        if (!thrown.isRetryable || tries > retries) {
-          return { number, error: { code: thrown.code, message: thrown.message } };
-        }
-        this.#unsavedRetries += 1;
-        await pauses.pause(retryPauseMs(thrown, tries, pauses.random()), signal);
-      }
+      if (!(thrown instanceof StepFailure)) throw thrown;
+      return { number, error: { code: thrown.code, message: thrown.message } };
     }
   }
+
+  readonly #repeat = <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const { retries, pauses } = this.#options;
+    const onRetry = () => {
+      this.#unsavedRetries += 1;
+    };
+    return repeat(work, { retries, pauses, signal: this.#signal, onRetry });
+  };
 
   #finish(outcome: RowOutcome): void {
     if (this.#isOver) return;
@@ -223,6 +233,7 @@ export class RowLoop {
       this.#done = number;
       this.#finished.delete(number);
       this.#rows.delete(number);
+      this.#rowCharacters -= row.length;
       this.#windowBytes -= next.bytes;
     }
   }
@@ -262,29 +273,6 @@ export class RowLoop {
     await this.#save().catch(() => undefined);
     throw cause;
   }
-}
-
-/** What `prepare` returns for a row that it could not prepare. */
-function faultOf(prepared: unknown): Omit<RowError, "row"> | undefined {
-  if (typeof prepared !== "object" || prepared === null || !("error" in prepared)) return undefined;
-  return prepared.error as Omit<RowError, "row">;
-}
-
-/** Says why results cannot be stored. */
-function tooLarge(rows: readonly string[]): string | undefined {
-  const sizes = rows.map((row) => Buffer.byteLength(row));
-  const largest = sizes.reduce((most, size) => Math.max(most, size), 0);
-  if (largest > MAX_ROW_BYTES) {
-    return `What came of this row is a row of ${largest} bytes, more than ${MAX_ROW_BYTES}. Select fewer fields before.`;
-  }
-  const bytes = sizes.reduce((sum, size) => sum + size, 0);
-  if (bytes <= MAX_RESULT_BYTES) return undefined;
-  return `What came of this row has ${bytes} bytes, more than ${MAX_RESULT_BYTES}.`;
-}
-
-function bytesOf(outcome: RowOutcome): number {
-  const texts = "rows" in outcome ? outcome.rows : [outcome.error.message];
-  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 }
 
 function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {

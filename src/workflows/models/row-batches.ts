@@ -1,10 +1,10 @@
-/** An entry of a batch: a row's number and what it brings. */
-export interface Batched<Item> {
-  readonly number: number;
-  readonly item: Item;
-}
+import type { RowItem } from "./each-row.ts";
 
-interface Waiting<Item, Result> extends Batched<Item> {
+/** A row of a batch, with whatever it brings. */
+export type BatchedRow = Pick<RowItem, "number" | "signal" | "repeat">;
+
+interface Waiting<Entry, Result> {
+  readonly entry: Entry;
   readonly resolve: (result: Result) => void;
   readonly reject: (thrown: unknown) => void;
 }
@@ -14,32 +14,40 @@ const QUIET_MS = 5;
 
 /**
  * Joins rows that are worked on at the same time to batches, and gives each its own result. A batch is sent when it has
- * `size` rows, or when no further one has come for a moment.
+ * `size` rows, or when no further one has come for a moment. It stays together when it is repeated: rows that went on
+ * by themselves would meet in other batches, and a receiver could not tell that it knows them.
  *
- * @param send returns one result an entry, in their order. Its failure is that of every row of the batch.
+ * @param send returns one result an entry, in their order. Its failure is that of every row of the batch. The signal
+ * aborts when the step's rows are given up.
  */
-export function joinRows<Item, Result>(
+export function joinRows<Entry extends BatchedRow, Result>(
   size: number,
-  send: (batch: readonly Batched<Item>[]) => Promise<readonly Result[]>,
-): (entry: Batched<Item>) => Promise<Result> {
-  let waiting: Waiting<Item, Result>[] = [];
+  send: (entries: readonly Entry[], signal: AbortSignal) => Promise<readonly Result[]>,
+): (entry: Entry) => Promise<Result> {
+  let waiting: Waiting<Entry, Result>[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
   const flush = () => {
     clearTimeout(timer);
-    const batch = waiting.sort((one, other) => one.number - other.number);
+    const batch = waiting.sort((one, other) => one.entry.number - other.entry.number);
     waiting = [];
-    send(batch).then(
-      (results) => {
-        for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Result);
-      },
-      (thrown) => {
-        for (const { reject } of batch) reject(thrown);
-      },
-    );
+    const entries = batch.map(({ entry }) => entry);
+    const [first] = entries;
+    if (first === undefined) return;
+    // The rows of one step have their signal and their repetitions in common.
+    first
+      .repeat(() => send(entries, first.signal))
+      .then(
+        (results) => {
+          for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Result);
+        },
+        (thrown) => {
+          for (const { reject } of batch) reject(thrown);
+        },
+      );
   };
   return (entry) =>
     new Promise((resolve, reject) => {
-      waiting.push({ ...entry, resolve, reject });
+      waiting.push({ entry, resolve, reject });
       if (waiting.length === size) {
         flush();
         return;

@@ -8,7 +8,7 @@ import {
   template,
   textExpressions,
 } from "../models/model-fields.ts";
-import { joinRows } from "../models/row-batches.ts";
+import { type BatchedRow, joinRows } from "../models/row-batches.ts";
 import type { StepCall, StepModels } from "../models/step-models.ts";
 import { textWithField } from "../rows/row.ts";
 import { StepFailure } from "../runs/run.ts";
@@ -21,6 +21,10 @@ interface Embed {
   readonly dimensions?: number | undefined;
   readonly output: string;
   readonly concurrency: number;
+}
+
+interface TextRow extends BatchedRow {
+  readonly text: string;
 }
 
 /** Texts in one request. */
@@ -64,26 +68,21 @@ export function embedStep({ models, rowProcess }: StepServices) {
     check: ({ model }, { keyId }) =>
       checkModel(models, { keyId, model, kind: "embeddings" }, "model"),
     async run(context) {
-      const { run, signal, addUsage, settings } = context;
+      const { run, addUsage, settings } = context;
       const { text, output, concurrency } = settings;
-      const call = { run, signal, addUsage };
-      const embedJoined = joinRows<string, Vector | StepFailure>(BATCH_TEXTS, (batch) =>
-        embedTexts(
-          models,
-          call,
-          settings,
-          batch.map(({ item }) => item),
-        ),
-      );
+      const embedJoined = joinRows<TextRow, Vector | StepFailure>(BATCH_TEXTS, (rows, signal) => {
+        const texts = rows.map((row) => row.text);
+        return embedTexts(models, { run, addUsage, signal }, settings, texts);
+      });
       await eachRowWithTexts({ rowProcess }, context, {
         concurrency: concurrency * BATCH_TEXTS,
         texts: { text },
-        async work({ row, number }, texts) {
-          const item = texts["text"] ?? "";
-          if (item === "") throw new StepFailure("empty_text", "The text of this row is empty.");
-          const vector = await embedJoined({ number, item });
+        async work(item, texts) {
+          const ofRow = texts["text"] ?? "";
+          if (ofRow === "") throw new StepFailure("empty_text", "The text of this row is empty.");
+          const vector = await embedJoined({ ...item, text: ofRow });
           if (vector instanceof StepFailure) throw vector;
-          return [textWithField(row, output, JSON.stringify(numbersOf(vector)))];
+          return [textWithField(item.row, output, JSON.stringify(numbersOf(vector)))];
         },
       });
       return undefined;

@@ -10,7 +10,7 @@ import {
 } from "../calls-out/request-fields.ts";
 import { eachRowWithTexts, type RowItem } from "../models/each-row.ts";
 import { concurrency, fieldName, template, textExpressions } from "../models/model-fields.ts";
-import { type Batched, joinRows } from "../models/row-batches.ts";
+import { joinRows } from "../models/row-batches.ts";
 import { textWithField } from "../rows/row.ts";
 import { defineStepKind, type StepContext } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
@@ -40,7 +40,7 @@ const schema = z
       .optional()
       .describe("Rows in one request, as a JSON array. Unset, each row has its own."),
     output: fieldName.optional().describe("The field that gets `{status, body}` of the answer."),
-    concurrency,
+    concurrency: concurrency.describe("Requests at once."),
   })
   .refine(
     ({ batch, body, url }) => batch === undefined || (body === undefined && !url.includes("{{")),
@@ -73,7 +73,7 @@ export function httpRequestStep(services: StepServices) {
       const send = senderOf(services, context, headers);
       const sendJoined = batchSender(send, context);
       await eachRowWithTexts({ rowProcess }, context, {
-        concurrency: batch === undefined ? atOnce : Math.min(1_000, atOnce * batch),
+        concurrency: atOnce * (batch ?? 1),
         texts: { url, body },
         async work(item, texts) {
           const { row } = item;
@@ -83,9 +83,7 @@ export function httpRequestStep(services: StepServices) {
             return [row];
           }
           const answer =
-            batch === undefined
-              ? await send(requestOf(item, texts))
-              : await sendJoined({ number: item.number, item });
+            batch === undefined ? await send(requestOf(item, texts)) : await sendJoined(item);
           const { output } = settings;
           return [
             output === undefined || answer === undefined ? row : textWithField(row, output, answer),
@@ -160,17 +158,13 @@ function senderOf(
  */
 function batchSender(send: Send, { run, step, settings }: StepContext<HttpRequest>) {
   const { url, batch = 1 } = settings;
-  return joinRows<RowItem, string | undefined>(batch, async (entries) => {
-    const rows = entries.map(({ item }) => item.row);
+  return joinRows<RowItem, string | undefined>(batch, async (items, signal) => {
+    const rows = items.map(({ row }) => row);
     const answer = await send({
-      ...{ url, isJson: true, signal: signalOf(entries), rows: rows.length },
+      ...{ url, isJson: true, signal, rows: rows.length },
       body: `[${rows.join(",")}]`,
-      idempotencyKey: `${run.id}:${step.id}:${entries[0]?.number}-${entries.at(-1)?.number}`,
+      idempotencyKey: `${run.id}:${step.id}:${items[0]?.number}-${items.at(-1)?.number}`,
     });
-    return entries.map(() => answer);
+    return items.map(() => answer);
   });
-}
-
-function signalOf(entries: readonly Batched<RowItem>[]): AbortSignal {
-  return AbortSignal.any(entries.map(({ item }) => item.signal));
 }

@@ -127,6 +127,11 @@ export interface RowWork {
     /** `run:step:row`: the same at every try. */
     readonly idempotencyKey: string;
     readonly signal: AbortSignal;
+    /**
+     * Does what several rows share, with the repetitions and pauses that a row of this step has. Its failure is not
+     * retryable any more, so that none of the rows repeats it.
+     */
+    readonly repeat: <Result>(work: () => Promise<Result>) => Promise<Result>;
   }) => Promise<readonly MadeRow[]>;
 }
 

@@ -100,6 +100,18 @@ describe("A run that is started by hand", () => {
     ]);
   });
 
+  it("takes rows that nest as deep as the body of a webhook may, MAX_JSON_DEPTH", async () => {
+    const path = `${PIPELINE}/workflows/${await createWorkflow(owner)}/runs`;
+    const bodyOf = (levels: number) =>
+      `{"rows":[{"a":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}]}`;
+    const refused = await owner.call({ method: "POST", path, body: bodyOf(129) });
+    expect([refused.status, refused.body.error.code]).toEqual([400, "invalid_json"]);
+    const { status, body } = await owner.call({ method: "POST", path, body: bodyOf(128) });
+    expect([status, body.rowsReceived]).toEqual([202, 1]);
+    const stored = await owner.call({ path: `${RUNS}/${body.runId}/steps/$trigger/rows` });
+    expect(stored.body.data).toEqual(JSON.parse(bodyOf(128)).rows);
+  });
+
   it("is refused with a wrong body, and nothing starts", async () => {
     const id = await createWorkflow(owner);
     const path = `${PIPELINE}/workflows/${id}/runs`;

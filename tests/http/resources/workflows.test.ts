@@ -591,6 +591,17 @@ describe("The test of a step", () => {
   const test = (id: string, step: string, body: unknown) =>
     owner.call({ method: "POST", path: `${WORKFLOWS}/${id}/steps/${step}/test`, body });
 
+  it("takes rows that nest as deep as the body of a webhook may", async () => {
+    const steps = [STEPS[0], { id: "send", kind: "tiny_sink", to: "x" }];
+    const { id } = (await create(owner, { name: "deep", steps })).body;
+    const row = `{"a":${"[".repeat(127)}${"]".repeat(127)}}`;
+    const rows = [JSON.parse(row)];
+    for (const body of [`{"rows":[${row}]}`, `{"inputs":{"orders":[${row}]}}`]) {
+      const { status, body: answer } = await test(id, "send", body);
+      expect([status, answer.outputs]).toEqual([200, { main: rows }]);
+    }
+  });
+
   it("runs it once with sample rows, and a sink only reports what it would do", async () => {
     const steps = [
       STEPS[0],

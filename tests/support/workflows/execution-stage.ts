@@ -92,6 +92,8 @@ export interface StepView {
 }
 
 export interface StageOptions {
+  /** What waits between two tries; unless given nothing does, and `paused` has it. */
+  readonly pauses?: Pauses;
   readonly kinds?: readonly StepKind[];
   readonly settings?: { readonly WORKFLOW_MAX_ROWS?: number; readonly WORKFLOW_MAX_BYTES?: number };
 }
@@ -120,7 +122,7 @@ export async function openExecutionStage(options: StageOptions = {}): Promise<Ex
       ...options.settings,
     },
   } as unknown as ExecutionStore;
-  const execute = createExecution(store, pauses);
+  const execute = createExecution(store, options.pauses ?? pauses);
   const stage: ExecutionStage = {
     database,
     owner,

@@ -2,6 +2,8 @@ import type { Db } from "../../../src/db/context.ts";
 import type { Database } from "../../../src/db/database.ts";
 import type { JsonObject } from "../../../src/lib/json/json.ts";
 import type { OnRowError, Step } from "../../../src/workflows/definition/definition.ts";
+import { repeat } from "../../../src/workflows/execute/repeat.ts";
+import type { Pauses } from "../../../src/workflows/execute/retry-pause.ts";
 import type { RowResult } from "../../../src/workflows/row-process/row-process.ts";
 import { packRows, RowTooLarge, unpackRows } from "../../../src/workflows/rows/pack-rows.ts";
 import {
@@ -62,6 +64,8 @@ export interface StepOutcome {
   /** True when the step ended with `commit`. */
   readonly committed: boolean;
 }
+
+const NO_PAUSES: Pauses = { pause: async () => undefined, random: () => 0.5 };
 
 /** Runs one step without an engine, in memory. Rejects with what the step threw. */
 export async function runStep(kind: StepKind, given: StepCase = {}): Promise<StepOutcome> {
@@ -245,7 +249,11 @@ class Stage {
       }
       const row = texts[number - 1] ?? "{}";
       const idempotencyKey = `${run.id}:${this.#step.id}:${number}`;
-      const item = { row, number, prepared: ready, idempotencyKey, signal };
+      const retrying = { retries: this.#step.retries, pauses: NO_PAUSES, signal };
+      const item = {
+        ...{ row, number, prepared: ready, idempotencyKey, signal },
+        repeat: <Result>(shared: () => Promise<Result>) => repeat(shared, retrying),
+      };
       finished.set(number, await this.#tryRow(work, item));
     };
     const waiting = rows.map((_, index) => index + 1).filter((number) => !finished.has(number));
@@ -267,14 +275,11 @@ class Stage {
     work: RowWork,
     item: Parameters<RowWork["work"]>[0],
   ): Promise<readonly MadeRow[] | RowError> {
-    for (let tries = 0; ; tries += 1) {
-      try {
-        return await work.work(item);
-      } catch (thrown) {
-        if (!(thrown instanceof StepFailure)) throw thrown;
-        if (thrown.isRetryable && tries < this.#step.retries) continue;
-        return { row: item.number, code: thrown.code, message: thrown.message };
-      }
+    try {
+      return await item.repeat(() => work.work(item));
+    } catch (thrown) {
+      if (!(thrown instanceof StepFailure)) throw thrown;
+      return { row: item.number, code: thrown.code, message: thrown.message };
     }
   }
 }

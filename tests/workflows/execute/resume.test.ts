@@ -154,6 +154,28 @@ describe("retry from a step", () => {
     });
   });
 
+  test("rows that are not stored, of which no record knows, are taken for deleted ones", async () => {
+    const steps: readonly StepText[] = [
+      { id: "x", kind: "make", settings: { rows: 2 } },
+      { id: "y", kind: "make", from: [], settings: { rows: 3 } },
+      { id: "z", kind: "pass", from: ["y"] },
+    ];
+    const first = await stage.accept(steps);
+    await stage.work(first);
+    const { db } = stage.database;
+    await db.delete(workflowRows).where(eq(workflowRows.runId, first.id));
+    const anew = await stage.accept(steps, { retryOf: first.id, retryFrom: "x" });
+    expect(await stage.work(anew)).toMatchObject({ end: { status: "completed" } });
+    expect([await stage.rows(anew, "x"), await stage.rows(anew, "z")]).toMatchObject([
+      { length: 2 },
+      { length: 3 },
+    ]);
+    const again = await stage.accept(steps, { retryOf: first.id, retryFrom: "z" });
+    expect(await stage.work(again)).toMatchObject({
+      end: { status: "failed", error: { step: null, code: "rows_dropped" } },
+    });
+  });
+
   test("on another version only steps that are as they were are not repeated, and that hang on such alone", async () => {
     const steps: readonly StepText[] = [
       { id: "in", kind: "input" },

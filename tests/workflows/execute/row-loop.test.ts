@@ -211,6 +211,44 @@ describe("rows one by one", () => {
     expect(await stage.rows(run, "s")).toEqual(rowsTo(5_000));
   });
 
+  test("large rows wait, however many rows may be worked on at once", async () => {
+    const row = JSON.stringify({ text: "x".repeat(1_000_000) });
+    const chunk = await packLines([row]);
+    let [open, most] = [0, 0];
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const loop = new RowLoop({
+      work: {
+        concurrency: 50,
+        async work() {
+          open += 1;
+          most = Math.max(most, open);
+          if (open === 33) release();
+          await released;
+          open -= 1;
+          return [];
+        },
+      },
+      inputs: [
+        {
+          ...{ name: "a", rows: 50, bytes: 50 * row.length },
+          chunks: async function* () {
+            for (let index = 0; index < 50; index += 1) yield chunk;
+          },
+        },
+      ],
+      ...{ keyPrefix: "run:s", retries: 0, failsFast: false, pauses: realPauses, done: 0 },
+      ...{ left: [], signal: AbortSignal.timeout(30_000) },
+      write: async () => undefined,
+      save: async () => undefined,
+    });
+    await loop.run();
+    // 32 Mi characters.
+    expect(most).toBe(33);
+  });
+
   test("the stage for authors of steps behaves as the engine", async () => {
     rowWork = async ({ row, number }) => {
       if (number % 4 === 0) throw new StepFailure("fourth", "Each fourth fails.");

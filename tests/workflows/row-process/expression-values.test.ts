@@ -37,6 +37,40 @@ describe("round", () => {
   });
 });
 
+describe("what is absent is null", () => {
+  const row = {
+    number: 5,
+    text: "abc",
+    yes: true,
+    list: [1, { b: 2 }],
+    object: { b: 3 },
+    no: null,
+  };
+
+  test.each([
+    ["row.number.b", null],
+    ["row.number.b.c", null],
+    ["row.number['b']", null],
+    ["row.text.b", null],
+    ["row.text.length", null],
+    ["row.text[0]", null],
+    ["row.yes.b", null],
+    ["row.no.b.c", null],
+    ["row.none.b.c", null],
+    ["row.list.b", null],
+    ["row.list[7].b", null],
+    ["row.list.map(x, x.b)", [null, 2]],
+    ["row.object.constructor", null],
+    ["json('5').b", null],
+    ["row.number.b == null", true],
+    ["has(row.number.b)", false],
+    ["has(row.number.b.c)", false],
+    ["row.object.b", 3],
+  ])("%s is %j", (expression, value) => {
+    expect(evaluated(expression, row)).toEqual(value);
+  });
+});
+
 describe("date of a text", () => {
   afterEach(() => vi.unstubAllEnvs());
 

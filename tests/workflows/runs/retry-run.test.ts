@@ -1,4 +1,4 @@
-import { eq } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { withTransaction } from "../../../src/db/context.ts";
 import type { Database } from "../../../src/db/database.ts";
@@ -188,6 +188,29 @@ describe("a retry", () => {
       }),
     );
     await expect(retrying).rejects.toMatchObject({ code: "changed_meanwhile" });
+  });
+
+  test.each([["left"], ["take"]])(
+    "from %s of a run whose rows are not stored is refused, though its record knows nothing of it",
+    async (from) => {
+      const runId = await failedRun();
+      await database.db.delete(workflowRows).where(eq(workflowRows.runId, runId));
+      await expect(retry(runId, from)).rejects.toMatchObject({
+        ...{ code: "changed_meanwhile", status: 409 },
+        message: expect.stringContaining("Start the workflow again"),
+      });
+      expect(await runsOf(database, workflow)).toHaveLength(1);
+    },
+  );
+
+  test("is refused when the rows of a step before are not stored", async () => {
+    const runId = await failedRun();
+    const outputs = [{ name: "main", rows: 1, bytes: 10 }];
+    await database.db
+      .update(workflowSteps)
+      .set({ outputs })
+      .where(and(eq(workflowSteps.runId, runId), eq(workflowSteps.stepId, "check")));
+    await expect(retry(runId)).rejects.toMatchObject({ code: "changed_meanwhile" });
   });
 
   test("of a run whose rows are gone begins anew where it needs none of them", async () => {

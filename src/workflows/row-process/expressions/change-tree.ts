@@ -5,10 +5,9 @@ interface TreeNode {
   readonly op: string;
   args: unknown;
   readonly meta: Record<string, unknown>;
-  handle?: Access;
+  /** Reads a field or an item. */
+  handle?: (left: unknown, right: unknown) => unknown;
 }
-
-type Access = (left: unknown, right: unknown, node: unknown, evaluator: unknown) => unknown;
 
 /** `has(a.b)`, which the library evaluates by itself. */
 interface HasMacro {
@@ -30,33 +29,28 @@ export function renameFunctions(tree: unknown): void {
 
 /**
  * Makes what is absent null, as far down as the path goes: a field of an object, an item of a list, and anything of
- * null. After the tree was checked, which chooses how its fields are read.
+ * null, of a text, a number, or what else has no fields. After the tree was checked, which chooses how its fields are
+ * read.
  */
 export function changeAccess(tree: unknown): void {
   const hasMacros: HasMacro[] = [];
   visit(
     tree,
     (node) => {
-      const { handle } = node;
-      if ((node.op === "." || node.op === "[]") && handle !== undefined)
-        node.handle = lenient(handle);
+      if ((node.op === "." || node.op === "[]") && node.handle !== undefined) node.handle = fieldOf;
     },
     hasMacros,
   );
   for (const macro of hasMacros) macro.evaluate = orFalse(macro.evaluate);
 }
 
-function lenient(access: Access): Access {
-  return (left, right, node, evaluator) => {
-    if (left === null) return null;
-    if (left instanceof Map) return left.get(right) ?? null;
-    if (Array.isArray(left)) return itemOf(left, right) ?? null;
-    if (typeof left === "object" && Object.getPrototypeOf(left) === Object.prototype)
-      return Object.hasOwn(left, String(right))
-        ? (left as Record<string, unknown>)[String(right)]
-        : null;
-    return access(left, right, node, evaluator);
-  };
+function fieldOf(left: unknown, right: unknown): unknown {
+  if (left instanceof Map) return left.get(right) ?? null;
+  if (Array.isArray(left)) return itemOf(left, right) ?? null;
+  if (typeof left !== "object" || left === null) return null;
+  if (Object.getPrototypeOf(left) !== Object.prototype) return null;
+  const name = String(right);
+  return Object.hasOwn(left, name) ? (left as Record<string, unknown>)[name] : null;
 }
 
 function itemOf(list: readonly unknown[], index: unknown): unknown {

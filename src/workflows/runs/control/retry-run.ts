@@ -9,6 +9,7 @@ import {
   workflowVersions,
 } from "../../../db/tables/workflows.ts";
 import type { Definition, Step } from "../../definition/definition.ts";
+import { withStoredRows } from "../../rows/lost-rows.ts";
 import { withRowState } from "../../rows/row-retention.ts";
 import { MAIN, TRIGGER_STEP } from "../../rows/row-store.ts";
 import { type AcceptStore, acceptRun } from "../accept/accept-runs.ts";
@@ -42,7 +43,8 @@ export async function retryRun(
   store: AcceptStore,
   { runId, from, userId, readDefinition, readsTrigger }: Retry,
 ): Promise<AcceptedRun> {
-  const record = withRowState(await findEnded(transaction, runId), store);
+  const ended = withRowState(await findEnded(transaction, runId), store);
+  const record = await withStoredRows(transaction, ended);
   const versions = await readVersions(transaction, record, readDefinition);
   const first = from ?? record.failedStep ?? versions.current.steps[0]?.id;
   if (first === undefined || !versions.current.steps.some(({ id }) => id === first)) {

@@ -1,0 +1,1 @@
+CREATE INDEX "workflows_key_id_index" ON "workflows" USING btree ("key_id");
