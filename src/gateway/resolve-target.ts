@@ -12,7 +12,7 @@ export interface ChatTarget extends Target {
   readonly assistant?: Assistant | undefined;
 }
 
-type Question = Pick<ChatRequest, "model" | "toolsScope">;
+type Question = Pick<ChatRequest, "model" | "toolsScope" | "fallbacks">;
 
 /**
  * Finds the target for the client's model name, synchronously when the models are known. A listed model costs one
@@ -30,7 +30,8 @@ export function resolveTarget(
     return plainTarget(models, question);
   }
   const isBound = caller.kind === "key" && caller.assistantId !== null;
-  if (!isBound) {
+  if (isBound) refuseFallbacks(question);
+  else {
     const listed = model === undefined ? undefined : models.find(model);
     if (listed !== undefined && question.toolsScope === undefined) return listed;
     if (listed !== undefined || model === undefined) return plainTarget(models, question);
@@ -42,6 +43,16 @@ export function resolveTarget(
   return target instanceof Promise
     ? target.then((resolved) => ({ ...resolved, assistant }))
     : { ...target, assistant };
+}
+
+/** A model that the client chooses would get the assistant's knowledge, and answer at its operator's cost. */
+function refuseFallbacks({ fallbacks = [] }: Question): void {
+  if (fallbacks.length === 0) return;
+  throw new ServiceError(
+    "assistant_not_allowed",
+    "This API key is bound to an assistant and chooses no other model. Leave out `ext.fallbacks`, or use a key whose `assistant_id` is null.",
+    { param: "ext.fallbacks" },
+  );
 }
 
 function plainTarget(

@@ -178,6 +178,20 @@ describe("An assistant", () => {
     expect([body.tools, body.tool_choice]).toEqual([undefined, undefined]);
   });
 
+  it("takes no further model from a key that is bound to it", async () => {
+    const { id } = stage.assistant();
+    for (const passthrough of [false, true]) {
+      const asked = stage.ask({ fallbacks: ["sim-thinker"] }, { assistantId: id, passthrough });
+      await expect(asked).rejects.toMatchObject({
+        code: "assistant_not_allowed",
+        param: "ext.fallbacks",
+      });
+    }
+    expect(stage.bodies()).toEqual([]);
+    stage.simulator.script({ text: "Yes." });
+    expect(textOf(await stage.answer({ fallbacks: [] }, { assistantId: id }))).toBe("Yes.");
+  });
+
   it("only gives its model and its name to a key with passthrough", async () => {
     stage.assistant({ ...stores, temperature: 0.2, grounding: "strict" });
     stage.found = [passage("The warranty is two years.")];

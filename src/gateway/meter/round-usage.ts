@@ -51,12 +51,13 @@ export class RoundUsage {
 
   /** The vendor's figures, as far as it has reported them; estimates are marked as such. */
   get usage(): Usage {
-    if (this.#end?.type === "finish" && this.#end.usage !== undefined) return this.#end.usage;
-    return {
+    const estimate = {
       inputTokens: this.#reportedInputTokens ?? this.#inputTokens,
       outputTokens: Math.min(this.outputTokensSoFar, this.#budget.outputTokens),
       estimated: true,
     };
+    if (this.#end?.type !== "finish" || this.#end.usage === undefined) return estimate;
+    return withCounts(this.#end.usage, estimate);
   }
 
   /**
@@ -116,6 +117,16 @@ export class RoundUsage {
 
 function sealBytes({ signature, redacted }: SignatureEvent): number {
   return (signature?.length ?? 0) + (redacted?.length ?? 0);
+}
+
+/** Neither a prompt nor a text has 0 tokens: a server that reports 0 has not counted it. */
+function withCounts(usage: Usage, estimate: Usage): Usage {
+  // Without a prompt no model was asked.
+  if (estimate.inputTokens === 0) return usage;
+  const inputTokens = usage.inputTokens || estimate.inputTokens;
+  const outputTokens = usage.outputTokens || estimate.outputTokens;
+  if (inputTokens === usage.inputTokens && outputTokens === usage.outputTokens) return usage;
+  return { ...usage, inputTokens, outputTokens, estimated: true };
 }
 
 /** Returns the usage of two rounds together. */

@@ -186,6 +186,28 @@ describe("the meter", () => {
     expect(records[0]).toMatchObject({ inputTokens: 7, outputTokens: 2, estimated: true });
   });
 
+  it.each([
+    ["0 for all", { inputTokens: 0, outputTokens: 0 }, { inputTokens: 7, outputTokens: 2 }],
+    ["no prompt", { inputTokens: 0, outputTokens: 5 }, { inputTokens: 7, outputTokens: 5 }],
+    ["no output", { inputTokens: 9, outputTokens: 0 }, { inputTokens: 9, outputTokens: 2 }],
+  ])(
+    "estimates what a vendor tells as %s, for the row and the limits",
+    async (_, usage, counted) => {
+      const { meter, records, settled } = await openCall();
+      const end = { type: "finish", reason: "stop", usage } as const;
+      await drain(metered(meter, source([start, delta("12345678")], [end])));
+      expect(records).toMatchObject([{ ...counted, estimated: true }]);
+      expect(settled).toEqual([counted.inputTokens + counted.outputTokens]);
+    },
+  );
+
+  it("believes a vendor that an answer without a word has no tokens", async () => {
+    const { meter, records } = await openCall();
+    const usage = { inputTokens: 9, outputTokens: 0 };
+    await drain(metered(meter, source([start], [{ type: "finish", reason: "stop", usage }])));
+    expect(records).toMatchObject([{ ...usage, estimated: false }]);
+  });
+
   it("keeps the vendor's own count of the prompt when the client leaves before the end", async () => {
     for (const [told, inputTokens] of [
       [5_000, 5_000],
