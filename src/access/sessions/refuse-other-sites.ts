@@ -1,4 +1,5 @@
 import { ServiceError } from "../../core/service-error.ts";
+import { isOriginOf } from "../../lib/http/is-origin-of.ts";
 
 const CHANGES_NOTHING = new Set(["GET", "HEAD"]);
 /** The value `none` is an action of the user, such as a typed address. */
@@ -19,14 +20,10 @@ export function refuseOtherSites({
   const site = headers.get("sec-fetch-site");
   const origin = headers.get("origin");
   const isOwnSite = site === null || OWN_SITE.has(site);
-  if (isOwnSite && (origin === null || isAt(origin, headers.get("host")))) return;
+  if (isOwnSite && (origin === null || isOriginOf(origin, headers.get("host")))) return;
   throw new ServiceError(
     "insufficient_permission",
     "A page of another site cannot use the console's cookie. " +
       "Behind a proxy, make sure that it passes the Host header unchanged.",
   );
-}
-
-function isAt(origin: string, host: string | null): boolean {
-  return host !== null && URL.canParse(origin) && new URL(origin).host === host.toLowerCase();
 }

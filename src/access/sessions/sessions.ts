@@ -28,15 +28,17 @@ export function openSessions(
   { database, clock, log }: Pick<Base, "database" | "clock" | "log">,
   hashSession: HashCredential,
 ): Sessions {
+  const prune = async (): Promise<void> => {
+    let mayHaveMore = true;
+    while (mayHaveMore) mayHaveMore = await database.ask((db) => pruneLogins(db, clock.now()));
+  };
   const pruning = repeat(PRUNE_PAUSE_MS, () =>
-    database
-      .ask((db) => pruneLogins(db, clock.now()))
-      .catch((thrown: unknown) => {
-        log.warn(
-          { cause: causeOf(thrown) },
-          "expired sessions could not be deleted; this will be retried",
-        );
-      }),
+    prune().catch((thrown: unknown) => {
+      log.warn(
+        { cause: causeOf(thrown) },
+        "expired sessions could not be deleted; this will be retried",
+      );
+    }),
   );
   const read = (meant: SQL) => database.ask((db) => readSession(db, meant, clock.now()));
   return {

@@ -2,7 +2,7 @@ import type { Settings } from "../../config/settings.ts";
 import type { Base } from "../../db/base.ts";
 import { createSecretBox } from "../../lib/secret-box.ts";
 import type { Secret } from "../secret.ts";
-import { createAddressPace } from "./address-pace.ts";
+import { createAddressPace, createRecordPace } from "./address-pace.ts";
 import { createProvider, type Provider, type SignInChecks } from "./provider.ts";
 import { type ClaimSettings, type Person, readPerson } from "./read-person.ts";
 import { SignInRefusal } from "./sign-in-refusal.ts";
@@ -31,6 +31,8 @@ export interface OpenSignIn {
   readonly readCookie: (cookie: string | undefined) => BegunSignIn | undefined;
   /** Throws `rate_limit_exceeded` for an address that comes back too often. */
   readonly keepPace: (address: string | null) => void;
+  /** Returns whether one more refusal that needs no sign-in is recorded for the address. */
+  readonly isRecorded: (address: string | null) => boolean;
   /** Identifies the person with whom the browser came back. Rejects with a SignInRefusal. */
   readonly identify: (query: URLSearchParams, begun: BegunSignIn | undefined) => Promise<Person>;
 }
@@ -67,6 +69,7 @@ export function openSignIn(
       return begun !== undefined && begun.expiresAt > clock.now() ? begun : undefined;
     },
     keepPace: createAddressPace(clock),
+    isRecorded: createRecordPace(clock),
     identify: (query, begun) => identify({ provider, settings, spend }, query, begun),
   };
 }

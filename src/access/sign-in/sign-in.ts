@@ -19,6 +19,8 @@ export interface SignIn {
   readonly origin: Origin;
   /** OIDC_CREATE_USERS. */
   readonly createsUsers: boolean;
+  /** Whether a refusal is recorded for which nobody has begun a sign-in. */
+  readonly isRecorded: (address: string | null) => boolean;
   /** The session that asked for its user to be bound to this account. */
   readonly bindTo?:
     | {
@@ -69,8 +71,9 @@ async function signIn(access: UserAccess, person: Person, options: SignIn): Prom
 }
 
 /**
- * Identifies a person and signs in. A refusal is recorded, unless the provider could not be reached. It does not count as
- * a failed login, because any page can send a browser here to be refused. Rejects with a SignInRefusal.
+ * Identifies a person and signs in. A refusal is recorded, unless the provider could not be reached, or the address has
+ * sent many that need no sign-in. It does not count as a failed login, because any page can send a browser here to be
+ * refused. Rejects with a SignInRefusal.
  *
  * @param identify asks the provider.
  */
@@ -89,14 +92,16 @@ export async function identifyAndSignIn(
   });
 }
 
-async function refuse(
-  { database }: UserAccess,
-  { origin }: SignIn,
-  thrown: unknown,
-): Promise<never> {
-  const isToRecord = thrown instanceof SignInRefusal && thrown.reason !== "provider_unreachable";
-  if (isToRecord) await database.ask((db) => recordRefusal(db, origin, thrown));
+async function refuse({ database }: UserAccess, options: SignIn, thrown: unknown): Promise<never> {
+  if (thrown instanceof SignInRefusal && isToRecord(options, thrown)) {
+    await database.ask((db) => recordRefusal(db, options.origin, thrown));
+  }
   throw thrown;
+}
+
+function isToRecord({ isRecorded, origin }: SignIn, { reason }: SignInRefusal): boolean {
+  if (reason === "wrong_state" || reason === "wrong_return_to") return isRecorded(origin.address);
+  return reason !== "provider_unreachable";
 }
 
 async function refuseUnallowed(

@@ -1,4 +1,4 @@
-import { and, eq, inArray, min, or, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, inArray, min, or, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
 import { auditLog } from "../../db/tables/audit-log.ts";
@@ -48,7 +48,7 @@ function readPasswords(transaction: Db, userId: string) {
         sql`(${auditLog.action} = 'user.create' or (${auditLog.action} = 'user.update' and ${auditLog.details} -> 'changed' ? 'password'))`,
       ),
     )
-    .orderBy(sql`${auditLog.at} desc, ${auditLog.id} desc`);
+    .orderBy(desc(auditLog.id));
 }
 
 async function firstKeyOfToken(transaction: Db, userId: string): Promise<number | null> {

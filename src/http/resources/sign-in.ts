@@ -152,7 +152,8 @@ async function finish(
   const identify = () => opened.identify(searchParams, begun);
   // Whatever comes of it, the sign-in is over.
   const over = begun === undefined ? [] : [forgetBegun(context, begun)];
-  const options = { origin, createsUsers: opened.createsUsers, bindTo };
+  const { createsUsers, isRecorded } = opened;
+  const options = { origin, createsUsers, isRecorded, bindTo };
   try {
     const session = await identifyAndSignIn(access, options, identify);
     const page = signInPage(200, {
@@ -228,7 +229,7 @@ function toServiceError(thrown: unknown): never {
 async function refuseReturnTo(
   context: RequestContext,
   { access }: Deps,
-  { createsUsers, keepPace }: OpenSignIn,
+  { createsUsers, isRecorded, keepPace }: OpenSignIn,
 ): Promise<never> {
   const origin = originOf(context);
   keepPace(origin.address);
@@ -237,7 +238,8 @@ async function refuseReturnTo(
     "wrong_return_to",
     "The link that led here would have sent you to another site afterwards. `return_to` must be a path of this server.",
   );
-  await identifyAndSignIn(access, { origin, createsUsers }, () => Promise.reject(refusal));
+  const options = { origin, createsUsers, isRecorded };
+  await identifyAndSignIn(access, options, () => Promise.reject(refusal));
   throw refusal;
 }
 

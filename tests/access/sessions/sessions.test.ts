@@ -1,4 +1,4 @@
-import { desc, eq } from "drizzle-orm";
+import { desc, eq, like, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { SessionActor } from "../../../src/access/actor.ts";
 import { pruneLogins } from "../../../src/access/sessions/login/prune-logins.ts";
@@ -174,6 +174,22 @@ describe("the hourly cleaning", () => {
     await pruneLogins(db, now);
     expect(await db.select().from(sessions).where(isHeld)).toEqual([]);
     expect(await db.select().from(loginFailures)).toEqual([]);
+  });
+
+  it("says when there may be more than one transaction deletes", async () => {
+    const { db } = here.database;
+    const lastFailedAt = new Date(here.world.now - 172_800_000);
+    await db.execute(sql`
+      insert into login_failures (subject, failures, last_failed_at)
+      select 'user:random ' || number, 1, ${lastFailedAt.toISOString()}::timestamptz
+      from generate_series(1, 10001) as number`);
+    expect(await pruneLogins(db, here.world.now)).toBe(true);
+    expect(await pruneLogins(db, here.world.now)).toBe(false);
+    const left = db
+      .select()
+      .from(loginFailures)
+      .where(like(loginFailures.subject, "user:random %"));
+    expect(await left).toEqual([]);
   });
 
   it("deletes what is over and forgotten, and nothing else", async () => {

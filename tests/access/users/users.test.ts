@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { SessionActor } from "../../../src/access/actor.ts";
 import { createUser } from "../../../src/access/users/create-user.ts";
 import { deleteUser } from "../../../src/access/users/delete-user.ts";
+import { readTokenTraces } from "../../../src/access/users/token-traces.ts";
 import { updateUser } from "../../../src/access/users/update-user.ts";
 import { findUser, listUsers, selectUsers } from "../../../src/access/users/user.ts";
 import { type Db, withTransaction } from "../../../src/db/context.ts";
@@ -56,6 +57,24 @@ beforeEach(() => {
 });
 
 afterAll(() => here.close());
+
+/** As an entry of the audit log says who set the password, in the order of the entries. */
+const passwordSet = (targetId: string, via: "session" | "service_token", at: string) =>
+  here.database.db.insert(auditLog).values({
+    ...{ at: new Date(at), via, action: "user.update", targetKind: "user", targetId },
+    details: { changed: ["password"] },
+  });
+
+describe("who set a password last", () => {
+  it("is told by the order of the entries, also when the clock was set back between them", async () => {
+    const { db } = here.database;
+    await passwordSet("usr_traced", "session", "2026-11-29T10:00:05Z");
+    await passwordSet("usr_traced", "service_token", "2026-11-29T10:00:00Z");
+    expect(await readTokenTraces(db, "usr_traced")).toMatchObject({ isPasswordOfToken: true });
+    await passwordSet("usr_traced", "session", "2026-11-29T09:00:00Z");
+    expect(await readTokenTraces(db, "usr_traced")).toMatchObject({ isPasswordOfToken: false });
+  });
+});
 
 const add = (role: "admin" | "user" = "user", name = username) =>
   addUser(here, name, PASSWORD, role);
