@@ -57,7 +57,7 @@ export async function embed(
  * The estimate must remain. Because it is too low for most scripts other than Latin, the bound is reserved as far as
  * tokens remain, so that calls at the same time cannot exceed a limit. One call may, close to exhaustion.
  */
-function reservationOf(
+export function reservationOf(
   estimate: number,
   bound: number,
 ): { readonly inputTokens: number; readonly outputTokens: number } {

@@ -7,11 +7,16 @@ import { ServiceError } from "../core/service-error.ts";
 export interface Embedder {
   /** The model for new stores. Rejects with a `ServiceError` when the embedding server lists none. */
   readonly defaultModel: () => Promise<string>;
-  /** Rejects with a `ServiceError`, or with the signal's reason. */
+  /**
+   * Rejects with a `ServiceError`, or with the signal's reason.
+   *
+   * @param onEmbedded gets the tokens that the engine has counted.
+   */
   readonly embedQuestion: (
     model: string,
     text: string,
     signal: AbortSignal,
+    onEmbedded?: (tokens: number) => void,
   ) => Promise<Float32Array>;
   /** One vector a text, in their order. Rejects with a `ServiceError`, or with the signal's reason. */
   readonly embedPassages: (
@@ -57,24 +62,23 @@ export function createEmbedder(
       encoding: "base64",
       extra: {},
     } as const;
-    const { vectors } = await embeddings.embed(request, model, { signal });
-    return vectors.map(unitVector);
+    const { vectors, inputTokens } = await embeddings.embed(request, model, { signal });
+    return { vectors: vectors.map(unitVector), inputTokens };
   };
   return {
     defaultModel: async () => embeddings.resolve(undefined),
-    async embedQuestion(model, text, signal) {
+    async embedQuestion(model, text, signal, onEmbedded) {
       const prefix = settings.EMBEDDING_QUERY_PREFIX ?? prefixesOf(model).question;
-      const [vector] = await embed(model, [prefix + text], signal);
+      const { vectors, inputTokens } = await embed(model, [prefix + text], signal);
+      onEmbedded?.(inputTokens ?? 0);
+      const [vector] = vectors;
       if (vector === undefined) throw unusable("no vector");
       return vector;
     },
-    embedPassages(model, texts, signal) {
+    async embedPassages(model, texts, signal) {
       const prefix = settings.EMBEDDING_DOCUMENT_PREFIX ?? prefixesOf(model).passage;
-      return embed(
-        model,
-        texts.map((text) => prefix + text),
-        signal,
-      );
+      const prefixed = texts.map((text) => prefix + text);
+      return (await embed(model, prefixed, signal)).vectors;
     },
   };
 }

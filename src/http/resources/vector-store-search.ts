@@ -154,13 +154,14 @@ export function vectorStoreSearchRoutes(deps: Deps): Router {
       const store = await openStoreForSearch(stores, caller, idOf(context));
       const call = { requestId, caller, channel, startedAt, signal, observer, trace };
       const metered = { model: store.embeddingModel, queries };
-      const { result, limits } = await meterSearch(deps.gateway, call, metered, () =>
+      const { result, limits } = await meterSearch(deps.gateway, call, metered, (onEmbedded) =>
         searchQueries(deps.knowledge.search, {
           vectorStoreId: store.id,
           queries,
           limit: given.max_num_results,
           minScore: given.ranking_options?.score_threshold,
           filter,
+          onEmbedded,
           signal: toAbortSignal(signal),
         }),
       );

@@ -33,6 +33,8 @@ export interface Question {
    * owner who was deleted. Undefined when the caller has checked the stores.
    */
   readonly readerId?: string | null | undefined;
+  /** Called with the tokens of the question each time that it is embedded, where the engine counts them. */
+  readonly onEmbedded?: ((tokens: number) => void) | undefined;
   readonly signal: AbortSignal;
 }
 

@@ -80,12 +80,13 @@ async function searchOnce(
   { vectors, isLast }: Attempt,
 ): Promise<readonly Passage[]> {
   const { database, embedder, openStore } = options;
-  const { text, limit, minSimilarity, signal } = question;
+  const { text, limit, minSimilarity, onEmbedded, signal } = question;
   if (text.trim() === "") return [];
   const asked = await Promise.all(
     (await findStores(options, question)).map(async (state): Promise<Asked> => {
       const model = state.embeddingModel;
-      const embedding = vectors.get(model) ?? embedder.embedQuestion(model, text, signal);
+      const embedding =
+        vectors.get(model) ?? embedder.embedQuestion(model, text, signal, onEmbedded);
       vectors.set(model, embedding);
       const vector = await embedding;
       if (vector.length !== state.dimensions) throw otherLength(state, vector.length);

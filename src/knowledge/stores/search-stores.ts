@@ -13,6 +13,8 @@ export interface StoreSearch {
   /** The least score; undefined: any. */
   readonly minScore: number | undefined;
   readonly filter: AttributeFilter | undefined;
+  /** Called with the tokens of each query that the engine has embedded and counted. */
+  readonly onEmbedded: (tokens: number) => void;
   readonly signal: AbortSignal;
 }
 
@@ -34,7 +36,7 @@ export function openStoreForSearch(
 /** Finds the passages of one store for one or more queries, the best first. Rejects as `search` does. */
 export async function searchQueries(
   search: Search,
-  { vectorStoreId, queries, limit, minScore, filter, signal }: StoreSearch,
+  { vectorStoreId, queries, limit, minScore, filter, onEmbedded, signal }: StoreSearch,
 ): Promise<readonly Passage[]> {
   const found = await Promise.all(
     queries.map((text) =>
@@ -44,6 +46,7 @@ export async function searchQueries(
         limit,
         minSimilarity: minScore,
         filter,
+        onEmbedded,
         signal,
       }),
     ),

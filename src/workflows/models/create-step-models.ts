@@ -50,7 +50,10 @@ export function createStepModels(parts: StepModelParts): StepModels {
         async work(client) {
           const metered = { model, queries: [query] };
           const signal = toAbortSignal(client.signal);
-          return (await meterSearch(gateway, client, metered, () => search(signal))).result;
+          const { result } = await meterSearch(gateway, client, metered, (onEmbedded) =>
+            search({ signal, onEmbedded }),
+          );
+          return result;
         },
       }),
     fault: (name) => found(name).then(() => undefined, toStepFailure),

@@ -21,12 +21,18 @@ export interface StepAnswer {
   readonly model: string;
 }
 
+interface SearchCall {
+  readonly signal: AbortSignal;
+  /** Called with the tokens of each text that was embedded. */
+  readonly onEmbedded: (tokens: number) => void;
+}
+
 /** A search that is metered as a call for embeddings of its query. */
 export interface StepSearch<Result> {
   /** The model that embeds the query. */
   readonly model: string;
   readonly query: string;
-  readonly search: (signal: AbortSignal) => Promise<Result>;
+  readonly search: (made: SearchCall) => Promise<Result>;
 }
 
 export interface ModelName {

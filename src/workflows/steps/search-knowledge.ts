@@ -97,7 +97,7 @@ export function searchKnowledgeStep(services: StepServices) {
           if (text === "") return [textWithField(row, settings.output, "[]")];
           const passages = await models.search(
             { run, signal, addUsage },
-            { model, query: text, search: (until) => search({ ...question, text, signal: until }) },
+            { model, query: text, search: (made) => search({ ...question, ...made, text }) },
           );
           return [textWithField(row, settings.output, JSON.stringify(passages.map(shown)))];
         },

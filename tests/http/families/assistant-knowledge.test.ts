@@ -82,6 +82,16 @@ describe.each(stores)("Knowledge in a chat, by the real search on %s", (_name, s
     await simulator.stop();
   });
 
+  it("embeds a question and tells what the engine counts of it", async () => {
+    const embedder = createEmbedder(served.deps.gateway.embeddings, served.deps.settings);
+    const counts: number[] = [];
+    const model = await embedder.defaultModel();
+    const { signal } = new AbortController();
+    await embedder.embedQuestion(model, "How long?", signal, (tokens) => counts.push(tokens));
+    expect(counts).toHaveLength(1);
+    expect(counts[0]).toBeGreaterThan(0);
+  });
+
   it("is found by a code of the question, given to the model and told as a source", async () => {
     simulator.script({ match: { path: "/v1/chat/completions" }, text: "Two years [1]." });
     const messages = [{ role: "user" as const, content: "How long is the warranty of E-4711?" }];

@@ -64,6 +64,7 @@ describe("POST /v1/vector_stores/{id}/search", () => {
         limit: 10,
         minSimilarity: undefined,
         filter: undefined,
+        onEmbedded: expect.any(Function),
         signal: expect.any(AbortSignal),
       },
     ]);
@@ -166,7 +167,7 @@ describe("POST /v1/vector_stores/{id}/search", () => {
     await stage.admin.call({ method: "POST", path, body: shared });
     const answer = await search({ query: ["q".repeat(200), "q".repeat(200)] }, key.key);
     expect(answer.status).toBe(200);
-    expect(answer.headers.get("x-ratelimit-remaining-tokens")).toBe("900");
+    expect(answer.headers.get("x-ratelimit-remaining-tokens")).toBe("592");
     expect(await settledUse(stage.served, key, "tokens")).toMatchObject({ used: 100 });
     const usage = `/v1/api-keys/${key.id}/usage`;
     expect((await stage.admin.call({ path: usage, token: key.key })).status).toBe(200);
@@ -194,6 +195,16 @@ describe("POST /v1/vector_stores/{id}/search", () => {
         ["embeddings", EMBEDDING_MODEL, "error", 502],
         ["embeddings", EMBEDDING_MODEL, "ok", 200],
       ]);
+  });
+
+  it("charges limits what the engine counts, where that is more than the row's estimate", async () => {
+    const key = await issueKey(stage.served, { token_limit: 1_000 });
+    stage.found.answer = async ({ onEmbedded }) => {
+      onEmbedded?.(120);
+      return [];
+    };
+    expect((await search({ query: ["質".repeat(100), "問"] }, key.key)).status).toBe(200);
+    expect(await settledUse(stage.served, key, "tokens")).toMatchObject({ used: 240 });
   });
 
   it("is refused by a used-up limit before the store is searched", async () => {

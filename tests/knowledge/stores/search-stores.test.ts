@@ -22,6 +22,7 @@ const searchLists = (lists: Readonly<Record<string, readonly Passage[]>>) =>
     limit: 10,
     minScore: undefined,
     filter: undefined,
+    onEmbedded: () => undefined,
     signal: new AbortController().signal,
   });
 
