@@ -1,8 +1,8 @@
 import { lstat } from "node:fs/promises";
-import { and, eq, gt, inArray, isNull, notExists, or, sql } from "drizzle-orm";
+import { and, eq, gt, inArray, isNull, or, sql } from "drizzle-orm";
 import { ServiceError } from "../../core/service-error.ts";
 import { type Db, withTransaction } from "../../db/context.ts";
-import { fileBatches, files, vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
+import { fileBatches, vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { WorkContext } from "../../queue/topic.ts";
@@ -11,6 +11,7 @@ import type { FileConnections } from "../file-connections.ts";
 import { keepFiles, type NewFile } from "../files/create-file.ts";
 import { cleanFilename } from "../files/filename.ts";
 import { removeFilesFromStore } from "./chunks/remove-chunks.ts";
+import { forgetFiles } from "./folder-copies.ts";
 import { enqueueIngestion } from "./ingestion-jobs.ts";
 
 /** Files that are copied and added in one transaction. */
@@ -235,24 +236,4 @@ export async function removeFolderFiles(
     removeFilesFromStore(transaction, { vectorStoreId, fileIds }, clock.now()),
   );
   await forgetFiles(db, fileIds);
-}
-
-/** Deletes files that were taken from a folder, unless a store has them. */
-export async function forgetFiles(db: Db, fileIds: readonly string[]): Promise<void> {
-  if (fileIds.length === 0) return;
-  const isMeant = inArray(files.id, [...fileIds]);
-  await withTransaction(db, async (transaction) => {
-    // A store that is just taking one of them has its row locked. Only the next statement sees that it has.
-    await transaction
-      .select({ id: files.id })
-      .from(files)
-      .where(isMeant)
-      .orderBy(files.id)
-      .for("update");
-    const inStore = transaction
-      .select({ one: sql`1` })
-      .from(vectorStoreFiles)
-      .where(eq(vectorStoreFiles.fileId, files.id));
-    await transaction.delete(files).where(and(isMeant, notExists(inStore)));
-  });
 }

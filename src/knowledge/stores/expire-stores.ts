@@ -2,7 +2,7 @@ import { and, eq, exists, lte, type SQL } from "drizzle-orm";
 import { type Db, withTransaction } from "../../db/context.ts";
 import { vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
 import { removeFilesFromStore } from "../ingest/chunks/remove-chunks.ts";
-import { forgetFiles } from "../ingest/folder-files.ts";
+import { forgetFiles } from "../ingest/folder-copies.ts";
 
 /** Files that one transaction takes out of a store. */
 const FILES_A_PORTION = 1_000;

@@ -15,11 +15,8 @@ import {
 import { openFileConnections } from "../../../src/knowledge/file-connections.ts";
 import { findChanged } from "../../../src/knowledge/ingest/find-changed.ts";
 import { listFolderBatch } from "../../../src/knowledge/ingest/folder-batch.ts";
-import {
-  addFolderFiles,
-  type FolderParts,
-  forgetFiles,
-} from "../../../src/knowledge/ingest/folder-files.ts";
+import { forgetFiles } from "../../../src/knowledge/ingest/folder-copies.ts";
+import { addFolderFiles, type FolderParts } from "../../../src/knowledge/ingest/folder-files.ts";
 import {
   cancelIngestion,
   createFolderBatch,
