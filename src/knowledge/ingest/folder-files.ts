@@ -1,5 +1,5 @@
 import { lstat } from "node:fs/promises";
-import { and, eq, gt, inArray, isNull, or, sql } from "drizzle-orm";
+import { and, eq, gt, inArray, isNull, max, or, sql } from "drizzle-orm";
 import { ServiceError } from "../../core/service-error.ts";
 import { type Db, withTransaction } from "../../db/context.ts";
 import { fileBatches, vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
@@ -191,7 +191,11 @@ async function insertTaken(
     if (batchId !== null && (await isCancelled(transaction, batchId))) return false;
     const now = clock.now();
     const origin = { vectorStoreId, batchId, sourceConnection: connection };
-    const rows = taken.map((file) => ({ ...file, ...origin, createdAt: new Date(now) }));
+    const times = await readVersionTimes(transaction, { vectorStoreId, connection }, taken);
+    const rows = taken.map((file) => {
+      const before = times.get(file.sourcePath) ?? Number.NEGATIVE_INFINITY;
+      return { ...file, ...origin, createdAt: new Date(Math.max(now, before + 1)) };
+    });
     await keepFiles(
       transaction,
       taken.map(({ fileId }) => fileId),
@@ -209,6 +213,25 @@ async function insertTaken(
     await context.checkpoint(transaction);
     return true;
   });
+}
+
+/**
+ * When the latest version of each of these files was added, in Unix milliseconds. The versions of a file are told apart
+ * by that time, so a new one must not seem older when the clock was set back.
+ */
+async function readVersionTimes(
+  transaction: Db,
+  folder: FolderOfStore,
+  taken: readonly TakenFile[],
+): Promise<ReadonlyMap<string | null, number>> {
+  const { sourcePath, createdAt } = vectorStoreFiles;
+  const paths = taken.map((file) => file.sourcePath);
+  const rows = await transaction
+    .select({ path: sourcePath, latest: max(createdAt) })
+    .from(vectorStoreFiles)
+    .where(and(isOfFolder(folder), inArray(sourcePath, paths)))
+    .groupBy(sourcePath);
+  return new Map(rows.map(({ path, latest }) => [path, latest?.getTime() ?? 0]));
 }
 
 async function isCancelled(transaction: Db, batchId: string): Promise<boolean> {
