@@ -4,17 +4,12 @@ import iconv from "iconv-lite";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Block } from "../../../src/knowledge/readers/reader.ts";
 import { docx, odt, pdf, pptx, run, wordXml } from "../../support/documents/build-documents.ts";
-import { openReaderStage, textOf } from "../../support/documents/read-blocks.ts";
+import { blockLine, openReaderStage, textOf } from "../../support/documents/read-blocks.ts";
 
 const stage = openReaderStage();
 afterAll(stage.close);
 
-const brief = (blocks: readonly Block[]) =>
-  blocks.map((block) => {
-    if (block.kind === "row")
-      return block.cells.map(([name, value]) => `${name}=${value}`).join(" ");
-    return block.kind === "heading" ? `${"#".repeat(block.level)} ${block.text}` : block.text;
-  });
+const brief = (blocks: readonly Block[]) => blocks.map(blockLine);
 const read = async (name: string, content: string | Uint8Array) =>
   brief(await stage.read(name, content));
 
