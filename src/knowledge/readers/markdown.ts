@@ -5,6 +5,7 @@ import {
   type SourceFile,
   tooManyCharacters,
 } from "./reader.ts";
+import { FrontMatter } from "./shared/front-matter.ts";
 import { Paragraphs } from "./shared/paragraphs.ts";
 import { type Line, readLines } from "./shared/read-text.ts";
 import { TableRows } from "./shared/table-rows.ts";
@@ -28,9 +29,14 @@ export const markdownReader: Reader = {
 
 async function* readMarkdown(file: SourceFile): AsyncGenerator<Block, void> {
   const document = new MarkdownBlocks(file.limits);
+  const top = new FrontMatter();
   for await (const lines of readLines(file)) {
-    for (const line of lines) yield* document.add(line);
+    for (const line of lines) {
+      if (top.isOver) yield* document.add(line);
+      else yield* top.add(line, document);
+    }
   }
+  yield* top.end(document);
   yield* document.end();
 }
 

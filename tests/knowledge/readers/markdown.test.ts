@@ -65,3 +65,32 @@ describe("code in Markdown", () => {
     expect(await read(text)).toEqual([code, "# End"]);
   });
 });
+
+describe("YAML at the top of Markdown", () => {
+  test("has a title, which is a heading, and text", async () => {
+    const yaml = '---\ntags: [pump, night]\ntitle: "The Pump"\n# by hand\nauthor: Ada\n---\n';
+    expect(await read(`${yaml}\nIt runs.\n\n## Care\nOil it.\n`)).toEqual([
+      "# The Pump",
+      "tags: [pump, night]\n# by hand\nauthor: Ada",
+      "It runs.",
+      "## Care",
+      "Oil it.",
+    ]);
+  });
+
+  test("may end with dots, and have no title or one of several lines", async () => {
+    expect(await read("---\ntitle: >\n  The\n  Pump\n...\n# Head\n")).toEqual([
+      "title: >\n  The\n  Pump",
+      "# Head",
+    ]);
+  });
+
+  test.each([
+    ["a rule across the page", "---\n\nText.\n\n---\n\nMore.", ["---", "Text.", "---", "More."]],
+    ["a sentence below a rule", "---\nText of it\n---\nMore.", ["---", "## Text of it", "More."]],
+    ["what never ends", "---\na: 1\n\n# Head\n", ["---\na: 1", "# Head"]],
+    ["what stands further below", "Text.\n\n---\na: 1\n---\n", ["Text.", "---", "## a: 1"]],
+  ])("is not %s", async (_, text, blocks) => {
+    expect(await read(text)).toEqual(blocks);
+  });
+});
