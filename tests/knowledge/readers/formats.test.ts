@@ -253,6 +253,20 @@ describe("documents", () => {
     ]);
   });
 
+  test("a PDF may begin after some other bytes, and a text may name its mark", async () => {
+    const text = "A file of this format begins with %PDF- and its version.";
+    expect(await read("a.txt", text)).toEqual([text]);
+    const bytes = pdf(["page"]);
+    for (const [name, before] of [
+      ["a.pdf", "HTTP/1.1 200 OK\n\n"],
+      ["a.bin", "\ufeff\n"],
+      ["a.bin", "\0\x01\x02"],
+    ] as const) {
+      const file = Buffer.concat([Buffer.from(before), bytes]);
+      expect(await stage.read(name, file)).toEqual([{ kind: "paragraph", page: 1, text: "page" }]);
+    }
+  });
+
   test.each(["xlsx", "ods", "biff8", "xlsb"] as const)(
     "a workbook in %s has its sheets, headers and shown values",
     async (bookType) => {
