@@ -67,7 +67,8 @@ async function completeFirst(
   const { vectorStoreId, fileId, generation } = target;
   const status = "completed";
   const counts = { chunksDone: total, chunksTotal: total, usageBytes: bytes };
-  await changeFile(transaction, target, { status, generation, ...counts }, total);
+  const change = { status, generation, ...counts } as const;
+  const { batchId } = await changeFile(transaction, target, change, total);
   const replaced = await removeEarlierVersions(transaction, target);
   await transaction
     .update(vectorStores)
@@ -77,7 +78,7 @@ async function completeFirst(
     const next = { vectorStoreId, fileId, generation: locked.nextGeneration };
     await enqueueIngestion(transaction, [next], now);
   }
-  await reportEnd(transaction, { ...target, status }, now);
+  await reportEnd(transaction, { ...target, batchId, status }, now);
   return replaced;
 }
 
@@ -116,8 +117,9 @@ export function failFile(
       await failReindex(transaction, target, `${target.filename}: ${message}`);
     } else {
       const status = "failed";
-      await changeFile(transaction, target, { status, errorCode: code, errorMessage: message });
-      await reportEnd(transaction, { ...target, status }, now);
+      const change = { status, errorCode: code, errorMessage: message } as const;
+      const { batchId } = await changeFile(transaction, target, change);
+      await reportEnd(transaction, { ...target, batchId, status }, now);
     }
     await checkpoint(transaction);
   });
