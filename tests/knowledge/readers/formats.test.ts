@@ -132,6 +132,22 @@ describe("texts", () => {
     ]);
   });
 
+  test("HTML has the names of columns for cells after those that reach over several", async () => {
+    const head = "<thead><tr><th>Kind<th>Name<th>Price<th>Stock</thead>";
+    const body =
+      "<tr><td rowspan=2>Bolt<td>M3<td>1<td>9<tr><td>M4<td colspan=2>on request" +
+      "<tr><td colspan=2>all nuts<td>3<td rowspan=0>8<tr><td>Ring<td>R1<td>4";
+    const last = "<tbody><tr><td colspan=x rowspan=-1>Cap<td>C1<td>5<td>7";
+    expect(await read("a.html", `<table>${head}${body}${last}</table>`)).toEqual([
+      "=Kind =Name =Price =Stock",
+      "Kind=Bolt Name=M3 Price=1 Stock=9",
+      "Name=M4 Price=on request",
+      "Kind=all nuts Price=3 Stock=8",
+      "Kind=Ring Name=R1 Price=4",
+      "Kind=Cap Name=C1 Price=5 Stock=7",
+    ]);
+  });
+
   test.each([",", ";", "\t", "|"])(
     "CSV with the delimiter %j carries its header",
     async (delimiter) => {
@@ -212,6 +228,22 @@ describe("documents", () => {
       "=Name =Price",
       "Name=Bolt Price=5",
       "End",
+    ]);
+  });
+
+  test("DOCX has the names of columns for cells after those that reach over several", async () => {
+    const cell = (text: string, span = "") =>
+      `<w:tc><w:tcPr>${span}</w:tcPr><w:p>${run(text)}</w:p></w:tc>`;
+    const row = (...cells: string[]) => `<w:tr>${cells.join("")}</w:tr>`;
+    const table = [
+      row(cell("Name"), cell("Price"), cell("Stock")),
+      row(cell("all", '<w:gridSpan w:val="2"/>'), cell("9")),
+      row('<w:trPr><w:gridBefore w:val="1"/></w:trPr>', cell("5"), cell("8")),
+    ];
+    expect(await read("a.docx", docx(`<w:tbl>${table.join("")}</w:tbl>`))).toEqual([
+      "=Name =Price =Stock",
+      "Name=all Stock=9",
+      "Price=5 Stock=8",
     ]);
   });
 
