@@ -161,7 +161,7 @@ function fileWork(
     void forgetFiles(db, fileIds).catch((thrown: unknown) =>
       log.warn(
         { err: thrown },
-        "a changed file of a folder was ingested, but its earlier version was not deleted; delete it with DELETE /v1/files/{id}",
+        "a changed file of a folder was read, but its earlier version was not deleted; delete it with DELETE /v1/files/{id}",
       ),
     );
   const parts: IngestParts = {
