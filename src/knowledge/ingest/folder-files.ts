@@ -11,7 +11,7 @@ import type { FileConnections } from "../file-connections.ts";
 import { keepFiles, type NewFile } from "../files/create-file.ts";
 import { cleanFilename } from "../files/filename.ts";
 import { removeFilesFromStore } from "./chunks/remove-chunks.ts";
-import { forgetFiles } from "./folder-copies.ts";
+import { deleteCopies, forgetFiles } from "./folder-copies.ts";
 import { enqueueIngestion } from "./ingestion-jobs.ts";
 
 /** Files that are copied and added in one transaction. */
@@ -252,11 +252,13 @@ export async function removeFolderFiles(
   const rows = await db
     .select({ fileId: vectorStoreFiles.fileId })
     .from(vectorStoreFiles)
-    .where(and(isOfFolder(folder), inArray(vectorStoreFiles.sourcePath, [...paths])));
+    .where(and(isOfFolder(folder), inArray(vectorStoreFiles.sourcePath, [...paths])))
+    // As copies are locked.
+    .orderBy(vectorStoreFiles.fileId);
   const fileIds = rows.map(({ fileId }) => fileId);
   const { vectorStoreId } = folder;
-  await withTransaction(db, (transaction) =>
-    removeFilesFromStore(transaction, { vectorStoreId, fileIds }, clock.now()),
-  );
-  await forgetFiles(db, fileIds);
+  await withTransaction(db, async (transaction) => {
+    await removeFilesFromStore(transaction, { vectorStoreId, fileIds }, clock.now());
+    await deleteCopies(transaction, fileIds);
+  });
 }

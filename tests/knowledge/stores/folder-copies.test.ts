@@ -1,7 +1,10 @@
-import { asc, sql } from "drizzle-orm";
+import { asc, eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Db } from "../../../src/db/context.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { files, vectorStoreFiles, vectorStores } from "../../../src/db/tables/knowledge.ts";
+import { removeFolderFiles } from "../../../src/knowledge/ingest/folder-files.ts";
+import { expireStores } from "../../../src/knowledge/stores/expire-stores.ts";
 import { removeStoreFile } from "../../../src/knowledge/stores/store-files.ts";
 import type { Stores } from "../../../src/knowledge/stores/stores.ts";
 import { deleteStore } from "../../../src/knowledge/stores/vector-stores.ts";
@@ -49,6 +52,19 @@ async function fillStores(): Promise<void> {
   ]);
 }
 
+/** The database, which is gone after one transaction. */
+function failingAfterOne({ db }: Database): Db {
+  let begun = 0;
+  return new Proxy(db, {
+    get(target, name) {
+      if (name === "transaction") begun += 1;
+      if (begun > 1) throw new Error("the database is gone");
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
 async function filesLeft(): Promise<readonly string[]> {
   const rows = await database.db.select({ id: files.id }).from(files).orderBy(asc(files.id));
   return rows.map(({ id }) => id);
@@ -69,6 +85,31 @@ describe("a copy of a folder's file", () => {
     }
     expect(await filesLeft()).toEqual(["file-shared", "file-upload"]);
     expect(await database.db.$count(vectorStoreFiles)).toBe(1);
+  });
+
+  it.each([
+    [
+      "its store expires",
+      async (db: Db) => {
+        const expiresAt = new Date(systemClock.now() - 1);
+        const isFirst = eq(vectorStores.id, "vs_1");
+        await database.db.update(vectorStores).set({ expiresAt }).where(isFirst);
+        await expireStores(db, systemClock.now());
+      },
+    ],
+    [
+      "its folder loses it",
+      (db: Db) => {
+        const folder = { vectorStoreId: "vs_1", connection: "inbox" };
+        return removeFolderFiles({ db, clock: systemClock }, folder, ["copy.md", "shared.md"]);
+      },
+    ],
+  ])("is deleted at once when %s, whatever happens to the database then", async (_, remove) => {
+    await fillStores();
+    await remove(failingAfterOne(database)).catch((thrown: unknown) =>
+      expect(thrown).toMatchObject({ message: "the database is gone" }),
+    );
+    expect(await filesLeft()).toEqual(["file-shared", "file-upload"]);
   });
 
   it("is deleted with a store of thousands of them", async () => {
