@@ -11,7 +11,7 @@ interface Moment {
 }
 
 /** The part of the library that knows formats of numbers. It has no types. */
-export interface NumberFormats {
+interface NumberFormats {
   readonly is_date: (format: string) => boolean;
   readonly parse_date_code: (
     serial: number,
