@@ -126,7 +126,8 @@ const REMOVE = resourceRoute({
   method: "delete",
   operationId: "deleteVectorStoreFile",
   summary: "Take a file out of a vector store",
-  description: "The file itself stays; see `DELETE /v1/files/{id}`.",
+  description:
+    "An uploaded file itself stays; see `DELETE /v1/files/{id}`. A file that was copied from a folder is deleted, unless another store has it.",
   answer: { description: "The store no longer has it.", schema: deletedFile },
   errors,
 });

@@ -203,7 +203,8 @@ const DELETE = resourceRoute({
   method: "delete",
   operationId: "deleteVectorStore",
   summary: "Delete a vector store",
-  description: "Its files are deleted from the store only.",
+  description:
+    "Uploaded files stay. Files that were copied from a folder are deleted, unless another store has them.",
   answer: { description: "The store is gone.", schema: deletedStore },
   errors: { ...FORBIDDEN, ...NO_STORE },
 });

@@ -2,7 +2,12 @@ import { eq, sql } from "drizzle-orm";
 import { type Db, withTransaction } from "../../db/context.ts";
 import { vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
 import { storableText } from "../../lib/text/storable-text.ts";
-import { type ChunkStore, measureChunks, removeEarlierVersions } from "./chunks/store-chunks.ts";
+import {
+  type ChunkStore,
+  measureChunks,
+  removeEarlierVersions,
+  UNREAD,
+} from "./chunks/store-chunks.ts";
 import { enqueueIngestion } from "./ingestion-jobs.ts";
 import { changeFile, deleteChunks, type IngestionTarget, lockStore } from "./ingestion-target.ts";
 import { failReindex, swapIfWhole } from "./reindex.ts";
@@ -67,7 +72,8 @@ async function completeFirst(
   const { vectorStoreId, fileId, generation } = target;
   const status = "completed";
   const counts = { chunksDone: total, chunksTotal: total, usageBytes: bytes };
-  await changeFile(transaction, target, { status, generation, ...counts }, total);
+  const change = { status, generation, ...counts } as const;
+  const { batchId } = await changeFile(transaction, target, change, total);
   const replaced = await removeEarlierVersions(transaction, target);
   await transaction
     .update(vectorStores)
@@ -77,7 +83,7 @@ async function completeFirst(
     const next = { vectorStoreId, fileId, generation: locked.nextGeneration };
     await enqueueIngestion(transaction, [next], now);
   }
-  await reportEnd(transaction, { ...target, status }, now);
+  await reportEnd(transaction, { ...target, batchId, status }, now);
   return replaced;
 }
 
@@ -98,27 +104,32 @@ async function completeRebuild(
 }
 
 /**
- * Ends the file as failed; a reindex of which it was a part fails with it, and what was found stays found. Rejects with
- * TargetGone.
+ * Ends the file as failed; a reindex of which it was a part fails with it, and what was found stays found. Earlier versions
+ * of a folder's file that were not read either go: a file that cannot be read would leave one with each of its changes.
+ * Resolves with the ids of their files. Rejects with TargetGone.
  * @param now Unix milliseconds.
  */
 export function failFile(
   { db, target, checkpoint }: ChunkStore,
   { code, ...failure }: FileFailure,
   now: number,
-): Promise<void> {
+): Promise<readonly string[]> {
   // The engine's words may quote anything.
   const message = storableText(failure.message);
   return withTransaction(db, async (transaction) => {
     await lockStore(transaction, target, "update");
+    let replaced: readonly string[] = [];
     if (target.isRebuild) {
       await changeFile(transaction, target, {});
       await failReindex(transaction, target, `${target.filename}: ${message}`);
     } else {
       const status = "failed";
-      await changeFile(transaction, target, { status, errorCode: code, errorMessage: message });
-      await reportEnd(transaction, { ...target, status }, now);
+      const change = { status, errorCode: code, errorMessage: message } as const;
+      const { batchId } = await changeFile(transaction, target, change);
+      replaced = await removeEarlierVersions(transaction, target, UNREAD);
+      await reportEnd(transaction, { ...target, batchId, status }, now);
     }
     await checkpoint(transaction);
+    return replaced;
   });
 }

@@ -1,8 +1,8 @@
 import { lstat } from "node:fs/promises";
-import { and, eq, gt, inArray, isNull, notExists, or, sql } from "drizzle-orm";
+import { and, eq, gt, inArray, isNull, max, or, sql } from "drizzle-orm";
 import { ServiceError } from "../../core/service-error.ts";
 import { type Db, withTransaction } from "../../db/context.ts";
-import { fileBatches, files, vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
+import { fileBatches, vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { WorkContext } from "../../queue/topic.ts";
@@ -11,6 +11,7 @@ import type { FileConnections } from "../file-connections.ts";
 import { keepFiles, type NewFile } from "../files/create-file.ts";
 import { cleanFilename } from "../files/filename.ts";
 import { removeFilesFromStore } from "./chunks/remove-chunks.ts";
+import { deleteCopies, forgetFiles } from "./folder-copies.ts";
 import { enqueueIngestion } from "./ingestion-jobs.ts";
 
 /** Files that are copied and added in one transaction. */
@@ -190,7 +191,11 @@ async function insertTaken(
     if (batchId !== null && (await isCancelled(transaction, batchId))) return false;
     const now = clock.now();
     const origin = { vectorStoreId, batchId, sourceConnection: connection };
-    const rows = taken.map((file) => ({ ...file, ...origin, createdAt: new Date(now) }));
+    const times = await readVersionTimes(transaction, { vectorStoreId, connection }, taken);
+    const rows = taken.map((file) => {
+      const before = times.get(file.sourcePath) ?? Number.NEGATIVE_INFINITY;
+      return { ...file, ...origin, createdAt: new Date(Math.max(now, before + 1)) };
+    });
     await keepFiles(
       transaction,
       taken.map(({ fileId }) => fileId),
@@ -208,6 +213,25 @@ async function insertTaken(
     await context.checkpoint(transaction);
     return true;
   });
+}
+
+/**
+ * When the latest version of each of these files was added, in Unix milliseconds. The versions of a file are told apart
+ * by that time, so a new one must not seem older when the clock was set back.
+ */
+async function readVersionTimes(
+  transaction: Db,
+  folder: FolderOfStore,
+  taken: readonly TakenFile[],
+): Promise<ReadonlyMap<string | null, number>> {
+  const { sourcePath, createdAt } = vectorStoreFiles;
+  const paths = taken.map((file) => file.sourcePath);
+  const rows = await transaction
+    .select({ path: sourcePath, latest: max(createdAt) })
+    .from(vectorStoreFiles)
+    .where(and(isOfFolder(folder), inArray(sourcePath, paths)))
+    .groupBy(sourcePath);
+  return new Map(rows.map(({ path, latest }) => [path, latest?.getTime() ?? 0]));
 }
 
 async function isCancelled(transaction: Db, batchId: string): Promise<boolean> {
@@ -228,31 +252,13 @@ export async function removeFolderFiles(
   const rows = await db
     .select({ fileId: vectorStoreFiles.fileId })
     .from(vectorStoreFiles)
-    .where(and(isOfFolder(folder), inArray(vectorStoreFiles.sourcePath, [...paths])));
+    .where(and(isOfFolder(folder), inArray(vectorStoreFiles.sourcePath, [...paths])))
+    // As copies are locked.
+    .orderBy(vectorStoreFiles.fileId);
   const fileIds = rows.map(({ fileId }) => fileId);
   const { vectorStoreId } = folder;
-  await withTransaction(db, (transaction) =>
-    removeFilesFromStore(transaction, { vectorStoreId, fileIds }, clock.now()),
-  );
-  await forgetFiles(db, fileIds);
-}
-
-/** Deletes files that were taken from a folder, unless a store has them. */
-export async function forgetFiles(db: Db, fileIds: readonly string[]): Promise<void> {
-  if (fileIds.length === 0) return;
-  const isMeant = inArray(files.id, [...fileIds]);
   await withTransaction(db, async (transaction) => {
-    // A store that is just taking one of them has its row locked. Only the next statement sees that it has.
-    await transaction
-      .select({ id: files.id })
-      .from(files)
-      .where(isMeant)
-      .orderBy(files.id)
-      .for("update");
-    const inStore = transaction
-      .select({ one: sql`1` })
-      .from(vectorStoreFiles)
-      .where(eq(vectorStoreFiles.fileId, files.id));
-    await transaction.delete(files).where(and(isMeant, notExists(inStore)));
+    await removeFilesFromStore(transaction, { vectorStoreId, fileIds }, clock.now());
+    await deleteCopies(transaction, fileIds);
   });
 }

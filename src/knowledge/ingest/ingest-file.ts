@@ -89,7 +89,7 @@ export async function ingestFile(
 
 /** Resolves with undefined when the target is gone: there may be another one for the job. */
 async function endFailed(
-  { clock }: IngestParts,
+  { clock, onReplaced }: IngestParts,
   store: ChunkStore,
   { thrown, failures }: { readonly thrown: unknown; readonly failures: number },
 ): Promise<IngestTry | undefined> {
@@ -99,7 +99,7 @@ async function endFailed(
     return { outcome: "retried", job: { kind: "failed", error: describeFailure(thrown) } };
   }
   try {
-    await failFile(store, failure, clock.now());
+    onReplaced(await failFile(store, failure, clock.now()));
     return { outcome: "failed", job: DONE };
   } catch (gone) {
     if (gone instanceof TargetGone) return undefined;

@@ -15,6 +15,7 @@ export interface IngestionTarget extends IngestedFile {
   readonly isRebuild: boolean;
   /** With the ids it names the row: the same file may be removed and added once more in the meantime. */
   readonly createdAt: Date;
+  /** A later batch may take the file over while it is read. */
   readonly batchId: string | null;
   readonly filename: string;
   readonly sha256: string;
@@ -112,7 +113,7 @@ type FileChange = Partial<typeof vectorStoreFiles.$inferInsert>;
 
 /**
  * Changes the file's row, if its ingestion is still wanted; a rebuild only locks it, because the row shows the generation
- * that is searched. Rejects with TargetGone.
+ * that is searched. Resolves with the batch that waits for the file now. Rejects with TargetGone.
  *
  * @param done the chunks that the row must have: a file that failed or was cancelled may have been added once more, and
  * have another worker. Undefined: any.
@@ -122,8 +123,8 @@ export async function changeFile(
   { vectorStoreId, fileId, createdAt, isRebuild }: IngestionTarget,
   change: FileChange,
   done?: number,
-): Promise<void> {
-  const rows = await transaction
+): Promise<Pick<IngestionTarget, "batchId">> {
+  const [changed] = await transaction
     .update(vectorStoreFiles)
     .set(isRebuild ? { status: "completed" } : change)
     .where(
@@ -135,8 +136,9 @@ export async function changeFile(
         isRebuild || done === undefined ? undefined : eq(vectorStoreFiles.chunksDone, done),
       ),
     )
-    .returning({ fileId: vectorStoreFiles.fileId });
-  if (rows.length === 0) throw new TargetGone("The file is not in progress any more.");
+    .returning({ batchId: vectorStoreFiles.batchId });
+  if (changed === undefined) throw new TargetGone("The file is not in progress any more.");
+  return changed;
 }
 
 /** The condition for the chunks of the target. */

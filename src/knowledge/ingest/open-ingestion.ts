@@ -11,7 +11,8 @@ import type { ReadChunks } from "./chunks/read-chunks.ts";
 import { pruneChunks } from "./chunks/remove-chunks.ts";
 import { createBatchEmbedder } from "./embed-in-batches.ts";
 import { listFolderBatch } from "./folder-batch.ts";
-import { type FolderParts, forgetFiles, type TakeFile } from "./folder-files.ts";
+import { forgetFiles } from "./folder-copies.ts";
+import type { FolderParts, TakeFile } from "./folder-files.ts";
 import { findFollowers, followFolder } from "./follow-folder.ts";
 import { INGEST_PAUSES_MS, type IngestParts, ingestFile } from "./ingest-file.ts";
 import { createIngestFigures } from "./ingest-metrics.ts";
@@ -160,7 +161,7 @@ function fileWork(
     void forgetFiles(db, fileIds).catch((thrown: unknown) =>
       log.warn(
         { err: thrown },
-        "a changed file of a folder was ingested, but its earlier version was not deleted; delete it with DELETE /v1/files/{id}",
+        "a changed file of a folder was read, but its earlier version was not deleted; delete it with DELETE /v1/files/{id}",
       ),
     );
   const parts: IngestParts = {

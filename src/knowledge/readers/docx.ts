@@ -8,7 +8,12 @@ const STYLES = "word/styles.xml";
 const NOTES = ["word/footnotes.xml", "word/endnotes.xml"];
 const STYLE_NAME = /^(?:heading ([1-9])|(title))$/i;
 /** The replacement of what older programs cannot show, text that was moved away, and a format before its change. */
-const SKIPPED = new Set(["Fallback", "moveFrom", "pPrChange"]);
+const SKIPPED = new Set(["Fallback", "moveFrom", "pPrChange", "trPrChange", "tcPrChange"]);
+/** Of the columns that an element counts: those with a cell of their own. */
+const OWN_COLUMNS: ReadonlyMap<string, number> = new Map([
+  ["gridBefore", 0],
+  ["gridSpan", 1],
+]);
 const CHARACTERS: Readonly<Record<string, string>> = {
   tab: "\t",
   br: "\n",
@@ -115,6 +120,8 @@ class Body implements XmlHandler {
     else if (name === "tbl") this.#blocks.openTable();
     else if (name === "tr") this.#blocks.openRow();
     else if (name === "tc") this.#blocks.openCell();
+    else if (OWN_COLUMNS.has(name))
+      this.#blocks.skipColumns(Number(value) - (OWN_COLUMNS.get(name) ?? 0));
     else if (paragraph === undefined) return;
     else if (name === "pStyle") paragraph.level ??= this.#levels.get(value);
     else if (name === "outlineLvl") paragraph.level = levelOf(value);

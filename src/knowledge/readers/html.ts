@@ -2,6 +2,7 @@ import { type DefaultTreeAdapterTypes, parse } from "parse5";
 import type { Block, Reader, SourceFile } from "./reader.ts";
 import { encodingOf, readWholeText } from "./shared/read-text.ts";
 import { markupOf } from "./shared/source-file.ts";
+import { SpannedCells } from "./shared/spanned-cells.ts";
 import { TableRows } from "./shared/table-rows.ts";
 
 type Node = DefaultTreeAdapterTypes.Node;
@@ -35,6 +36,7 @@ const INLINE = new Set(
   ),
 );
 const HEADING = /^h([1-6])$/;
+const ROW_GROUP = /^t(?:head|body|foot)$/;
 
 export const htmlReader: Reader = {
   format: "HTML",
@@ -59,7 +61,8 @@ class Page {
   #preformatted = 0;
   /** Tables and the cells of their open row; a table inside a cell is part of its text. */
   #table: TableRows | undefined;
-  #cells: string[] | undefined;
+  #spanned = new SpannedCells();
+  #cells: SpannedCells | undefined;
   #tableDepth = 0;
 
   *blocksOf(document: Node): Generator<Block, void> {
@@ -94,28 +97,39 @@ class Page {
     else if (tagName === "title") this.#headingLevel = 1;
     else if (tagName === "table") {
       this.#tableDepth += 1;
-      if (this.#tableDepth === 1) this.#table = new TableRows();
-    } else if (tagName === "tr" && this.#tableDepth === 1) this.#cells = [];
+      if (this.#tableDepth === 1) {
+        this.#table = new TableRows();
+        this.#spanned = new SpannedCells();
+      }
+    } else if (tagName === "tr" && this.#tableDepth === 1) {
+      this.#cells = this.#spanned;
+      this.#cells.beginRow();
+    }
     const [, level] = HEADING.exec(tagName) ?? [];
     if (level !== undefined) this.#headingLevel = Number(level);
   }
 
-  #close({ tagName }: Element): void {
+  #close(element: Element): void {
+    const { tagName } = element;
     if (INLINE.has(tagName) || tagName === "br") return;
     if ((tagName === "td" || tagName === "th") && this.#tableDepth === 1 && this.#cells) {
-      this.#cells.push(this.#text);
+      const columns = spanOf(element, "colspan");
+      this.#cells.add(oneLine(this.#text), { columns, rows: spanOf(element, "rowspan") });
       this.#text = "";
       return;
     }
     this.#end();
     if (tagName === "pre") this.#preformatted -= 1;
     else if (tagName === "table") this.#tableDepth -= 1;
-    else if (tagName === "tr" && this.#tableDepth === 1) {
-      const row = this.#table?.row((this.#cells ?? []).map(oneLine));
-      this.#cells = undefined;
-      if (row !== undefined) this.#blocks.push(row);
-    }
+    else if (tagName === "tr" && this.#tableDepth === 1) this.#endRow();
+    else if (ROW_GROUP.test(tagName) && this.#tableDepth === 1) this.#spanned.endGroup();
     if (HEADING.test(tagName) || tagName === "title") this.#headingLevel = 0;
+  }
+
+  #endRow(): void {
+    const row = this.#table?.row(this.#cells?.endRow() ?? []);
+    this.#cells = undefined;
+    if (row !== undefined) this.#blocks.push(row);
   }
 
   #addText(value: string): void {
@@ -135,6 +149,13 @@ class Page {
       this.#blocks.push({ kind: "paragraph", text: this.#preformatted > 0 ? text : text.trim() });
     else this.#blocks.push({ kind: "heading", level: this.#headingLevel, text: oneLine(text) });
   }
+}
+
+/** How far a cell reaches: 1 unless it says otherwise. 0 rows are all that follow in its group. */
+function spanOf({ attrs }: Element, name: "colspan" | "rowspan"): number {
+  const span = Number.parseInt(attrs.find((attribute) => attribute.name === name)?.value ?? "", 10);
+  if (span === 0) return name === "rowspan" ? Number.POSITIVE_INFINITY : 1;
+  return span > 0 ? span : 1;
 }
 
 function oneLine(text: string): string {

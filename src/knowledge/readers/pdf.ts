@@ -14,8 +14,11 @@ type Page = Awaited<ReturnType<Document["getPage"]>>;
 type Item = Awaited<ReturnType<Page["getTextContent"]>>["items"][number];
 type TextItem = Extract<Item, { str: string }>;
 
+const MARK = "%PDF-";
 /** The mark may stand after some other bytes. */
 const MARK_WITHIN_BYTES = 1_024;
+/** A byte order mark, and blanks. */
+const BEFORE_MARK = /^(?:\xef\xbb\xbf)?\s*$/;
 const PAGES_MAX = 20_000;
 /** Lines that are farther apart than this many line heights belong to different paragraphs. */
 const GAP_LINES = 1.7;
@@ -23,10 +26,18 @@ const GAP_LINES = 1.7;
 /** The text of each page. It is normalised, because PDFs hold ligatures and presentation forms. */
 export const pdfReader: Reader = {
   format: "PDF",
-  matches: ({ head }) => head.subarray(0, MARK_WITHIN_BYTES).includes("%PDF-"),
+  matches: isPdf,
   read: readPages,
   noText: "The PDF has no text. Scanned pages are not read; upload it with a text layer.",
 };
+
+/** A text that names the mark, such as one about the format, is none. */
+async function isPdf({ head, extension, encoding }: SourceFile): Promise<boolean> {
+  const start = head.subarray(0, MARK_WITHIN_BYTES).indexOf(MARK);
+  if (start < 0) return false;
+  if (BEFORE_MARK.test(head.toString("latin1", 0, start)) || extension === "pdf") return true;
+  return (await encoding()) === null;
+}
 
 async function* readPages(file: SourceFile): AsyncGenerator<Block, void> {
   const { getDocumentProxy } = await import("unpdf");

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { CellObject, WorkBook } from "@e965/xlsx";
 import { type Block, PROTECTED, type Reader, type SourceFile, UnreadableFile } from "./reader.ts";
+import { DateCells } from "./shared/date-cells.ts";
 import { TableRows } from "./shared/table-rows.ts";
 
 const OLE_MAGIC = Buffer.from("d0cf11e0a1b11ae1", "hex");
@@ -72,7 +73,7 @@ async function loadCodePages(): Promise<void> {
 }
 
 async function* readWorkbook(bytes: Buffer): AsyncGenerator<Block, void> {
-  const { read } = await import("@e965/xlsx");
+  const { read, SSF } = await import("@e965/xlsx");
   let workbook: WorkBook;
   try {
     workbook = read(bytes, READING);
@@ -80,30 +81,37 @@ async function* readWorkbook(bytes: Buffer): AsyncGenerator<Block, void> {
     const isProtected = thrown instanceof Error && /password|encrypt/i.test(thrown.message);
     throw isProtected ? new UnreadableFile("invalid_file", PROTECTED) : thrown;
   }
+  const dates = new DateCells(SSF, workbook.Workbook?.WBProps?.date1904 === true);
   for (const name of workbook.SheetNames) {
     const rows: readonly (readonly (CellObject | undefined)[] | undefined)[] =
       workbook.Sheets[name]?.["!data"] ?? [];
-    yield* rowsOf(rows, name);
+    yield* rowsOf(rows, name, dates);
   }
 }
 
 function* rowsOf(
   rows: readonly (readonly (CellObject | undefined)[] | undefined)[],
   sheet: string,
+  dates: DateCells,
 ): Generator<Block, void> {
   const table = new TableRows({ sheet });
   for (const cells of rows) {
     if (cells === undefined) continue;
-    const texts = Array.from(cells.slice(0, COLUMNS_MAX), textOf);
+    const texts = Array.from(cells.slice(0, COLUMNS_MAX), (cell) => textOf(cell, dates));
     const row = table.row(texts);
     if (row !== undefined) yield row;
   }
 }
 
-/** The text as the spreadsheet shows it, but for long numbers, whose digits somebody will search for. */
-function textOf(cell: CellObject | undefined): string {
+/**
+ * The text as the spreadsheet shows it, but for long numbers, whose digits somebody will search for, and dates that the
+ * library cannot show.
+ */
+function textOf(cell: CellObject | undefined, dates: DateCells): string {
   if (cell === undefined || cell.t === "z") return "";
   const isShortened = cell.t === "n" && cell.z === "General" && /\dE[+-]\d/.test(cell.w ?? "");
   if (isShortened) return String(cell.v);
+  const date = dates.textOf(cell);
+  if (date !== undefined) return date;
   return cell.w ?? (cell.v instanceof Date ? cell.v.toISOString() : String(cell.v ?? ""));
 }

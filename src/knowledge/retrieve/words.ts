@@ -21,7 +21,7 @@ const POSITIONS_MAX = 255;
 const POSITION_MAX = 16_383;
 /** The words of a text that are indexed; a passage has fewer. */
 const TEXT_WORDS_MAX = 20_000;
-/** The words of a question that are searched. */
+/** The words of a question that are searched: of a long one the first and the last, where what is asked may stand. */
 const QUESTION_WORDS_MAX = 200;
 /** Longer words are also found by their beginning, which they share with their inflected forms and compounds. */
 const STEM_CHARACTERS = 5;
@@ -56,7 +56,10 @@ export interface QuestionWords {
 }
 
 export function questionWords(question: string): QuestionWords {
-  const words = new Set(wordsOf(question, QUESTION_WORDS_MAX));
+  const all = [...new Set(wordsOf(question, TEXT_WORDS_MAX))];
+  const half = QUESTION_WORDS_MAX / 2;
+  const isLong = all.length > QUESTION_WORDS_MAX;
+  const words = new Set(isLong ? [...all.slice(0, half), ...all.slice(-half)] : all);
   const codes = runsOf(question)
     .filter((word) => DIGIT.test(word))
     .map(cut);

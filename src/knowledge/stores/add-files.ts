@@ -11,6 +11,7 @@ import {
 } from "../../db/tables/knowledge.ts";
 import { raiseVersion } from "../ingest/chunks/remove-chunks.ts";
 import { enqueueIngestion, enqueueSettlement, newBatchId } from "../ingest/ingestion-jobs.ts";
+import { reportEnd } from "../ingest/report-ingested.ts";
 import { visibleTo } from "../rights.ts";
 import { refuseExpired, type StoreRow } from "./stores.ts";
 import { touchStores } from "./touch-stores.ts";
@@ -69,7 +70,8 @@ export async function addFiles(
   );
   const jobs = fresh.map(({ fileId }) => ({ vectorStoreId, fileId, generation }));
   await enqueueIngestion(transaction, jobs, now);
-  await settle(transaction, { batchId, hasJobs: jobs.length > 0, known }, now);
+  if (batchId === null) await reportCompleted(transaction, rows, now);
+  else await settle(transaction, { batchId, hasJobs: jobs.length > 0, known }, now);
   await touchStores(transaction, [store.id], now);
   return batchId;
 }
@@ -164,8 +166,20 @@ async function insertBatch(transaction: Db, vectorStoreId: string, now: number):
   return id;
 }
 
+/** Files without a batch that are found already have ended, too: somebody may wait for the event. */
+async function reportCompleted(
+  transaction: Db,
+  rows: readonly StoreFileRow[],
+  now: number,
+): Promise<void> {
+  for (const { vectorStoreId, fileId, status } of rows) {
+    if (status !== "completed") continue;
+    await reportEnd(transaction, { vectorStoreId, batchId: null, fileId, status }, now);
+  }
+}
+
 interface Settlement {
-  readonly batchId: string | null;
+  readonly batchId: string;
   readonly hasJobs: boolean;
   readonly known: ReadonlyMap<string, StoreFileRow>;
 }
@@ -176,7 +190,6 @@ async function settle(
   { batchId, hasJobs, known }: Settlement,
   now: number,
 ): Promise<void> {
-  if (batchId === null) return;
   const waiting = [...known.values()].filter(({ status }) => status === "in_progress");
   const left = waiting.map((row) => row.batchId);
   await enqueueSettlement(transaction, hasJobs ? left : [...left, batchId], now);

@@ -2,7 +2,7 @@ import { and, eq, exists, lte, type SQL } from "drizzle-orm";
 import { type Db, withTransaction } from "../../db/context.ts";
 import { vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
 import { removeFilesFromStore } from "../ingest/chunks/remove-chunks.ts";
-import { forgetFiles } from "../ingest/folder-files.ts";
+import { deleteCopies } from "../ingest/folder-copies.ts";
 
 /** Files that one transaction takes out of a store. */
 const FILES_A_PORTION = 1_000;
@@ -22,30 +22,32 @@ export async function expireStores(db: Db, now: number): Promise<void> {
       .where(and(hasExpired(now), hasFiles(db)))
       .limit(1);
     if (store === undefined) return;
-    const copies = await withTransaction(db, (transaction) =>
-      emptyStore(transaction, store.id, now),
-    );
-    await forgetFiles(db, copies);
+    await withTransaction(db, (transaction) => emptyStore(transaction, store.id, now));
   }
 }
 
-/** Resolves with the ids of the removed files that were copied from a folder. */
-async function emptyStore(transaction: Db, id: string, now: number): Promise<readonly string[]> {
+async function emptyStore(transaction: Db, id: string, now: number): Promise<void> {
   // It may have been extended meanwhile.
   const [store] = await transaction
     .select({ id: vectorStores.id })
     .from(vectorStores)
     .where(and(eq(vectorStores.id, id), hasExpired(now)))
     .for("no key update");
-  if (store === undefined) return [];
+  if (store === undefined) return;
   const files = await transaction
     .select({ fileId: vectorStoreFiles.fileId, sourcePath: vectorStoreFiles.sourcePath })
     .from(vectorStoreFiles)
     .where(eq(vectorStoreFiles.vectorStoreId, id))
+    // As copies are locked.
+    .orderBy(vectorStoreFiles.fileId)
     .limit(FILES_A_PORTION);
   const fileIds = files.map(({ fileId }) => fileId);
   await removeFilesFromStore(transaction, { vectorStoreId: id, fileIds }, now);
-  return files.flatMap(({ fileId, sourcePath }) => (sourcePath === null ? [] : [fileId]));
+  const copies = files.filter(({ sourcePath }) => sourcePath !== null);
+  await deleteCopies(
+    transaction,
+    copies.map(({ fileId }) => fileId),
+  );
 }
 
 function hasExpired(now: number): SQL {

@@ -6,6 +6,7 @@ import type { Db } from "../../db/context.ts";
 import { type Cursor, type CursorPage, readCursorPage } from "../../db/cursor-page.ts";
 import { chunks, type FileAttributes, files, vectorStoreFiles } from "../../db/tables/knowledge.ts";
 import { raiseVersion, removeFileFromStore } from "../ingest/chunks/remove-chunks.ts";
+import { deleteCopies, findCopies } from "../ingest/folder-copies.ts";
 import { addFiles, type NewStoreFile, type StoreFileRow } from "./add-files.ts";
 import { type InStore, readBatch } from "./file-batches.ts";
 import { changeStore, readStore, type Stores } from "./stores.ts";
@@ -111,7 +112,10 @@ export function setAttributes(
   );
 }
 
-/** Takes a file out of a store; the file itself stays. Rejects with `not_found` and `insufficient_permission`. */
+/**
+ * Takes a file out of a store. An uploaded file itself stays; a copy of a folder's file is deleted unless another store
+ * has it. Rejects with `not_found` and `insufficient_permission`.
+ */
 export function removeStoreFile(
   stores: Stores,
   actor: Actor,
@@ -121,7 +125,9 @@ export function removeStoreFile(
   return changeStore(stores, actor, change, async (transaction) => {
     const now = stores.clock.now();
     const file = { vectorStoreId: storeId, fileId };
+    const copies = await findCopies(transaction, file);
     if (!(await removeFileFromStore(transaction, file, now))) throw unknownFile();
+    await deleteCopies(transaction, copies);
     await touchStores(transaction, [storeId], now);
   });
 }

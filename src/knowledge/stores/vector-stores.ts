@@ -8,6 +8,7 @@ import type { Db } from "../../db/context.ts";
 import { type Cursor, type CursorPage, readCursorPage } from "../../db/cursor-page.ts";
 import { fileBatches, vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
 import { randomBase62 } from "../../lib/id.ts";
+import { deleteCopies, findCopies } from "../ingest/folder-copies.ts";
 import { createFolderBatch, type Folder, startReindex } from "../ingest/ingestion-jobs.ts";
 import { refuseSharing, type Visibility, visibleTo } from "../rights.ts";
 import { addFiles, type NewStoreFile } from "./add-files.ts";
@@ -141,13 +142,18 @@ export function updateStore(
   });
 }
 
-/** Deletes a store; its chunks are deleted in the background. The files themselves stay. */
+/**
+ * Deletes a store; its chunks are deleted in the background. Uploaded files stay; copies of a folder's files, which nobody
+ * has uploaded, are deleted unless another store has them.
+ */
 export function deleteStore(stores: Stores, actor: Actor, id: string): Promise<void> {
   return changeStore(stores, actor, { id, verb: "delete" }, async (transaction) => {
+    const copies = await findCopies(transaction, { vectorStoreId: id });
     // In one statement each, because deleting a batch would update each of its files.
     await transaction.delete(vectorStoreFiles).where(eq(vectorStoreFiles.vectorStoreId, id));
     await transaction.delete(fileBatches).where(eq(fileBatches.vectorStoreId, id));
     await transaction.delete(vectorStores).where(eq(vectorStores.id, id));
+    await deleteCopies(transaction, copies);
   });
 }
 

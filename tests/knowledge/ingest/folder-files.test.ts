@@ -13,17 +13,16 @@ import {
   vectorStores,
 } from "../../../src/db/tables/knowledge.ts";
 import { openFileConnections } from "../../../src/knowledge/file-connections.ts";
+import { removeEarlierVersions } from "../../../src/knowledge/ingest/chunks/store-chunks.ts";
 import { findChanged } from "../../../src/knowledge/ingest/find-changed.ts";
 import { listFolderBatch } from "../../../src/knowledge/ingest/folder-batch.ts";
-import {
-  addFolderFiles,
-  type FolderParts,
-  forgetFiles,
-} from "../../../src/knowledge/ingest/folder-files.ts";
+import { forgetFiles } from "../../../src/knowledge/ingest/folder-copies.ts";
+import { addFolderFiles, type FolderParts } from "../../../src/knowledge/ingest/folder-files.ts";
 import {
   cancelIngestion,
   createFolderBatch,
 } from "../../../src/knowledge/ingest/ingestion-jobs.ts";
+import { readTarget } from "../../../src/knowledge/ingest/ingestion-target.ts";
 import { repairIngestion } from "../../../src/knowledge/ingest/repair-ingestion.ts";
 import { randomBase62 } from "../../../src/lib/id.ts";
 import { createLog } from "../../../src/lib/log.ts";
@@ -141,6 +140,30 @@ describe("Files of a folder", () => {
     expect(await findChanged(db, of, [seen])).toEqual([]);
     const later = { ...seen, size: 28, modifiedMs: 1_800_000_000_000 };
     expect(await findChanged(db, of, [later])).toEqual([later]);
+  });
+
+  test("are later versions than those before them when the clock was set back", async () => {
+    await put("changed.txt", "x");
+    const of = await folderOf();
+    const { vectorStoreId } = of;
+    const { db } = stage.database;
+    const seenAs = (size: number): SeenFile => ({ path: "changed.txt", size, modifiedMs: size });
+    const addAt = async (now: number, size: number) => {
+      const parts = { ...partsOf(), clock: { now: () => now } };
+      await addFolderFiles(parts, of, { seen: [seenAs(size)], context: STEADY });
+      return (await stage.filesOf(vectorStoreId)).find((file) => file.sourceSize === size);
+    };
+    const noon = Date.UTC(2026, 10, 23, 12);
+    const first = await addAt(noon, 1);
+    const second = await addAt(noon - 3_600_000, 2);
+    expect(await findChanged(db, of, [seenAs(2)])).toEqual([]);
+    const fileId = second?.fileId ?? "";
+    const target = await readTarget(db, { vectorStoreId, fileId, generation: 1 });
+    if (target === undefined) throw new Error("the second version is not to be ingested");
+    const replaced = await withTransaction(db, (transaction) =>
+      removeEarlierVersions(transaction, target),
+    );
+    expect(replaced).toEqual([first?.fileId]);
   });
 
   describe("of which none gets into the store", () => {

@@ -284,6 +284,22 @@ describe("a batch of a folder", () => {
     }
   });
 
+  test("leaves one copy of a file that cannot be read, however often it changes, and what was found", async () => {
+    const { db } = stage.database;
+    const store = await stage.createStore();
+    for (const content of ["Text of a.", "\0\x01", "\0\x01\x02", "\0\x01\x02\x03"]) {
+      await put("docs/unread.txt", content);
+      const batch = await createBatch(store, "docs/");
+      replica.ingestion.wake();
+      await untilReported(batch);
+    }
+    const left = [{ status: "completed" }, { status: "failed", sourceSize: 4 }];
+    expect(await stage.filesOf(store)).toMatchObject(left);
+    expect(await found(store)).toEqual({ "docs/unread.txt": "Text of a." });
+    const copies = () => db.$count(files, eq(files.filename, "unread.txt"));
+    await vi.waitFor(async () => expect(await copies()).toBe(left.length), WAIT);
+  });
+
   test("of a pattern without files is reported as empty", async () => {
     const store = await stage.createStore();
     const batch = await createBatch(store, "nothing/*");

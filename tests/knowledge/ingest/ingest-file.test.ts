@@ -1,4 +1,7 @@
+import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { fileBatches, vectorStoreFiles } from "../../../src/db/tables/knowledge.ts";
+import { newBatchId } from "../../../src/knowledge/ingest/ingestion-jobs.ts";
 import {
   type IngestStage,
   longText,
@@ -59,6 +62,38 @@ describe("a small folder's files", () => {
         cancelled: 0,
       },
     ]);
+    await close();
+  });
+});
+
+describe("a file that a later batch takes over while it is read", () => {
+  test.each([
+    ["completed", "The pump runs at night.", { completed: 1, failed: 0 }],
+    ["failed", " ", { completed: 0, failed: 1 }],
+  ])("is reported with that batch as soon as it is %s", async (_, text, counts) => {
+    const store = await stage.createStore();
+    const id = await stage.upload("a.txt", text);
+    const later = newBatchId();
+    const takeOver = async () => {
+      const { db } = stage.database;
+      await db.insert(fileBatches).values({ id: later, vectorStoreId: store });
+      const isMeant = eq(vectorStoreFiles.vectorStoreId, store);
+      await db.update(vectorStoreFiles).set({ batchId: later }).where(isMeant);
+    };
+    const { ingestion, close } = await stage.startReplica({
+      around: {
+        readChunks:
+          (real) =>
+          async (...call) => {
+            await takeOver();
+            return real(...call);
+          },
+      },
+    });
+    await stage.add(store, [id]);
+    ingestion.wake();
+    await stage.untilEnded(store);
+    expect(await stage.reports(store)).toMatchObject([{ batch_id: later, ...counts }]);
     await close();
   });
 });

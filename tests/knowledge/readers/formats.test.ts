@@ -4,17 +4,12 @@ import iconv from "iconv-lite";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Block } from "../../../src/knowledge/readers/reader.ts";
 import { docx, odt, pdf, pptx, run, wordXml } from "../../support/documents/build-documents.ts";
-import { openReaderStage, textOf } from "../../support/documents/read-blocks.ts";
+import { blockLine, openReaderStage, textOf } from "../../support/documents/read-blocks.ts";
 
 const stage = openReaderStage();
 afterAll(stage.close);
 
-const brief = (blocks: readonly Block[]) =>
-  blocks.map((block) => {
-    if (block.kind === "row")
-      return block.cells.map(([name, value]) => `${name}=${value}`).join(" ");
-    return block.kind === "heading" ? `${"#".repeat(block.level)} ${block.text}` : block.text;
-  });
+const brief = (blocks: readonly Block[]) => blocks.map(blockLine);
 const read = async (name: string, content: string | Uint8Array) =>
   brief(await stage.read(name, content));
 
@@ -137,6 +132,22 @@ describe("texts", () => {
     ]);
   });
 
+  test("HTML has the names of columns for cells after those that reach over several", async () => {
+    const head = "<thead><tr><th>Kind<th>Name<th>Price<th>Stock</thead>";
+    const body =
+      "<tr><td rowspan=2>Bolt<td>M3<td>1<td>9<tr><td>M4<td colspan=2>on request" +
+      "<tr><td colspan=2>all nuts<td>3<td rowspan=0>8<tr><td>Ring<td>R1<td>4";
+    const last = "<tbody><tr><td colspan=x rowspan=-1>Cap<td>C1<td>5<td>7";
+    expect(await read("a.html", `<table>${head}${body}${last}</table>`)).toEqual([
+      "=Kind =Name =Price =Stock",
+      "Kind=Bolt Name=M3 Price=1 Stock=9",
+      "Name=M4 Price=on request",
+      "Kind=all nuts Price=3 Stock=8",
+      "Kind=Ring Name=R1 Price=4",
+      "Kind=Cap Name=C1 Price=5 Stock=7",
+    ]);
+  });
+
   test.each([",", ";", "\t", "|"])(
     "CSV with the delimiter %j carries its header",
     async (delimiter) => {
@@ -220,6 +231,22 @@ describe("documents", () => {
     ]);
   });
 
+  test("DOCX has the names of columns for cells after those that reach over several", async () => {
+    const cell = (text: string, span = "") =>
+      `<w:tc><w:tcPr>${span}</w:tcPr><w:p>${run(text)}</w:p></w:tc>`;
+    const row = (...cells: string[]) => `<w:tr>${cells.join("")}</w:tr>`;
+    const table = [
+      row(cell("Name"), cell("Price"), cell("Stock")),
+      row(cell("all", '<w:gridSpan w:val="2"/>'), cell("9")),
+      row('<w:trPr><w:gridBefore w:val="1"/></w:trPr>', cell("5"), cell("8")),
+    ];
+    expect(await read("a.docx", docx(`<w:tbl>${table.join("")}</w:tbl>`))).toEqual([
+      "=Name =Price =Stock",
+      "Name=all Stock=9",
+      "Price=5 Stock=8",
+    ]);
+  });
+
   test("a Word document has its text in a part of any number, with the styles of today", async () => {
     const old = `<w:pPrChange><w:pPr><w:pStyle w:val="H"/></w:pPr></w:pPrChange>`;
     const styles = `<w:style w:styleId="H"><w:name w:val="heading 1"/></w:style>`;
@@ -256,6 +283,20 @@ describe("documents", () => {
       { kind: "paragraph", page: 1, text: "first page" },
       { kind: "paragraph", page: 2, text: "second page" },
     ]);
+  });
+
+  test("a PDF may begin after some other bytes, and a text may name its mark", async () => {
+    const text = "A file of this format begins with %PDF- and its version.";
+    expect(await read("a.txt", text)).toEqual([text]);
+    const bytes = pdf(["page"]);
+    for (const [name, before] of [
+      ["a.pdf", "HTTP/1.1 200 OK\n\n"],
+      ["a.bin", "\ufeff\n"],
+      ["a.bin", "\0\x01\x02"],
+    ] as const) {
+      const file = Buffer.concat([Buffer.from(before), bytes]);
+      expect(await stage.read(name, file)).toEqual([{ kind: "paragraph", page: 1, text: "page" }]);
+    }
   });
 
   test.each(["xlsx", "ods", "biff8", "xlsb"] as const)(

@@ -83,6 +83,13 @@ describe("The literals", () => {
     expect(questionWords(many).words.length).toBe(200);
   });
 
+  test("of a long question are its first and its last ones", () => {
+    const pasted = Array.from({ length: 300 }, (_, index) => `word${index}`).join(" ");
+    const { words, codes } = questionWords(`A-1: ${pasted} What is E-4711?`);
+    expect(words).toHaveLength(200);
+    for (const code of ["a-1", "e-4711"]) expect([...codes]).toContain(code);
+  });
+
   test("of a text without words are empty", () => {
     expect(tsvectorOf(" … !? ")).toBe("");
     expect(questionWords("?").words).toEqual([]);

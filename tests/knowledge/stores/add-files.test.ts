@@ -52,10 +52,15 @@ async function readStore() {
   return store;
 }
 
-async function add(ids: readonly string[], more: Partial<NewStoreFile> = {}, now = NOW) {
+async function add(
+  ids: readonly string[],
+  more: Partial<NewStoreFile> = {},
+  now = NOW,
+  inBatch = true,
+) {
   const store = await readStore();
   const given = ids.map((fileId) => ({ fileId, attributes: {}, chunking: null, ...more }));
-  const addition = { store, files: given, caller, inBatch: true };
+  const addition = { store, files: given, caller, inBatch };
   return withTransaction(database.db, (transaction) => addFiles(transaction, addition, now));
 }
 
@@ -129,6 +134,25 @@ describe("addFiles", () => {
     });
     expect(await jobs("file")).toHaveLength(1);
     expect((await readStore()).version).toBe(1);
+  });
+
+  it("reports a file at once that is added by itself and was completed before", async () => {
+    await add(["file-1", "file-2"]);
+    await setFile("file-1", { status: "completed" });
+    await jobs("file");
+    await add(["file-1"], {}, NOW, false);
+    await add(["file-2"], {}, NOW, false);
+    expect(await jobs("knowledge.ingested")).toEqual([
+      {
+        vector_store_id: STORE,
+        vector_store_name: "a",
+        batch_id: null,
+        file_id: "file-1",
+        completed: 1,
+        failed: 0,
+        cancelled: 0,
+      },
+    ]);
   });
 
   it("stores nothing when one file is missing", async () => {

@@ -112,6 +112,30 @@ describe.skipIf(openedKind === "embedded")("no deadlock", () => {
     expect(await deadlocks()).toBe(before);
   });
 
+  it("comes of copies that go with their store while another one takes them", async () => {
+    const before = await deadlocks();
+    const store = { id: "vs_copies", name: "a store", embeddingModel: "sim-embed" };
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await database.db.insert(vectorStores).values({ ...store, ownerId: "usr_1" });
+      const ids: string[] = [];
+      for (const text of ["one", "two", "three"]) ids.push((await addFile(fileStore, text)).id);
+      await database.db
+        .insert(vectorStoreFiles)
+        .values(ids.map((fileId) => ({ vectorStoreId: store.id, fileId, sourcePath: fileId })));
+      const adding = ["vs_1", "vs_2"].map((id) =>
+        add(id, [...ids].reverse()).catch((thrown: unknown) =>
+          expect(thrown).toMatchObject({ code: "not_found" }),
+        ),
+      );
+      const deleting = deleteFile(fileStore, admin, ids[1] ?? "").catch((thrown: unknown) =>
+        expect(thrown).toMatchObject({ code: "not_found" }),
+      );
+      await Promise.all([...adding, deleteStore(stores, admin, store.id), deleting]);
+    }
+    expect(await database.db.$count(vectorStores, eq(vectorStores.id, store.id))).toBe(0);
+    expect(await deadlocks()).toBe(before);
+  });
+
   it("comes of a store that is deleted while a worker stores chunks of a file", async () => {
     const before = await deadlocks();
     const { id } = await addFile(fileStore, "one");

@@ -57,6 +57,12 @@ export function openReaderStage(options: Partial<DocumentReaderOptions> = {}): R
   };
 }
 
+/** A block as one text: cells as `name=value`, a heading with its marks. */
+export function blockLine(block: Block): string {
+  if (block.kind === "row") return block.cells.map(([name, value]) => `${name}=${value}`).join(" ");
+  return block.kind === "heading" ? `${"#".repeat(block.level)} ${block.text}` : block.text;
+}
+
 /** All text of a document, its blocks separated by line feeds. */
 export function textOf(blocks: readonly Block[]): string {
   return blocks

@@ -111,7 +111,7 @@ function Actions({ store, file, onClose }: FilePanelProps) {
       >
         {asked === "delete"
           ? "The upload is lost, and every store that has it loses its chunks."
-          : "Its chunks are no longer found in this store. The uploaded file stays."}
+          : "Its chunks are no longer found in this store. An uploaded file stays."}
       </ConfirmDialog>
     </div>
   );

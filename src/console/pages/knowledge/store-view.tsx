@@ -143,7 +143,7 @@ function DeleteButton({ store, onDeleted }: DeleteButtonProps) {
         }}
       >
         Its {countOf(store.ext.chunks, "chunk is", "chunks are")} lost, and assistants answer
-        without them. The uploaded files themselves stay.
+        without them. Uploaded files stay; copies of a folder's files are deleted.
       </ConfirmDialog>
     </>
   );

@@ -1,4 +1,4 @@
-import { and, desc, eq, isNotNull, lte, ne, sql } from "drizzle-orm";
+import { and, desc, eq, inArray, isNotNull, lte, ne, sql } from "drizzle-orm";
 import { ServiceError } from "../../../core/service-error.ts";
 import { type Db, withTransaction } from "../../../db/context.ts";
 import { chunks, vectorStoreFiles, vectorStores } from "../../../db/tables/knowledge.ts";
@@ -137,13 +137,17 @@ export async function measureChunks(
   return { count, bytes: bytes + count * (dimensions ?? 0) * BYTES_A_NUMBER };
 }
 
+/** Versions that are not found, and will not be. */
+export const UNREAD = ["failed", "cancelled"] as const;
+
 /**
- * Takes the earlier versions of a file of a folder out of the store, in the transaction that completes the new one.
- * Resolves with the ids of their files.
+ * Takes the earlier versions of a file of a folder out of the store, in the transaction that ends the new one: all of
+ * them, or those in the given states. Resolves with the ids of their files.
  */
 export async function removeEarlierVersions(
   transaction: Db,
   { vectorStoreId, fileId, createdAt }: IngestionTarget,
+  statuses?: typeof UNREAD,
 ): Promise<readonly string[]> {
   const entry = vectorStoreFiles;
   const [{ connection, path } = { connection: null, path: null }] = await transaction
@@ -161,6 +165,7 @@ export async function removeEarlierVersions(
         isNotNull(entry.sourcePath),
         ne(entry.fileId, fileId),
         lte(entry.createdAt, createdAt),
+        statuses === undefined ? undefined : inArray(entry.status, [...statuses]),
       ),
     )
     .returning({ fileId: entry.fileId });

@@ -1,6 +1,9 @@
 import type { Block } from "../reader.ts";
 import { TableRows } from "./table-rows.ts";
 
+/** As many columns as Word has. */
+const SKIPPED_MAX = 63;
+
 interface Paragraph {
   text: string;
   /** Of a heading. */
@@ -17,6 +20,7 @@ export class DocumentBlocks {
   #tableDepth = 0;
   #table = new TableRows();
   #cells: string[] = [];
+  #skipped = 0;
 
   /** The innermost open paragraph. */
   get paragraph(): Paragraph | undefined {
@@ -46,11 +50,20 @@ export class DocumentBlocks {
   }
 
   openRow(): void {
-    if (this.#tableDepth === 1) this.#cells = [];
+    if (this.#tableDepth !== 1) return;
+    this.#cells = [];
+    this.#skipped = 0;
   }
 
   openCell(): void {
-    if (this.#tableDepth === 1) this.#cells.push("");
+    if (this.#tableDepth !== 1) return;
+    for (; this.#skipped > 0; this.#skipped -= 1) this.#cells.push("");
+    this.#cells.push("");
+  }
+
+  /** Has so many columns left out before the next cell of the row: another cell reaches over them. */
+  skipColumns(count: number): void {
+    if (this.#tableDepth === 1) this.#skipped = Math.min(count, SKIPPED_MAX);
   }
 
   endRow(): void {
