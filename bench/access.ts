@@ -238,7 +238,7 @@ const database = await openEmbedded({
   dataFolder: undefined,
   archive: embeddedArchive(),
   waitMs: 10_000,
-  statementMs: 60_000,
+  limitMs: () => 60_000,
   log,
 });
 await migrate(database);

@@ -124,7 +124,7 @@ await cluster.stop();
 
 const dataFolder = await mkdtemp(join(tmpdir(), "datasets-"));
 const embedded = await openEmbedded({
-  ...{ dataFolder, archive: undefined, waitMs: WAIT_MS, statementMs: WAIT_MS, log },
+  ...{ dataFolder, archive: undefined, waitMs: WAIT_MS, limitMs: () => WAIT_MS, log },
 });
 await migrate(embedded);
 await measure(embedded);

@@ -132,7 +132,7 @@ const embedded = await openEmbedded({
   dataFolder: undefined,
   archive,
   waitMs: WAIT_MS,
-  statementMs: STATEMENT_MS,
+  limitMs: () => STATEMENT_MS,
   log,
 });
 await measure("embedded", embedded);

@@ -83,7 +83,7 @@ function openServer(url: string): Promise<Database> {
 }
 
 async function openInMemory(): Promise<Database> {
-  const limits = { waitMs: WAIT_MS, statementMs: WAIT_MS };
+  const limits = { waitMs: WAIT_MS, limitMs: () => WAIT_MS };
   return openEmbedded({ dataFolder: undefined, archive: await emptyArchive(), ...limits, log });
 }
 

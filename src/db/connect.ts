@@ -15,15 +15,19 @@ export interface ConnectOptions extends Pick<PoolOptions, "url"> {
   readonly work?: Driver;
   /** DB_POOL_WAIT_MS. */
   readonly waitMs: number;
+  /** As the gates take it. */
+  readonly hungMs?: number;
 }
 
 /**
  * Opens the connections to PostgreSQL, embedded or not, and the gates in front of them. Connects at the first query.
  */
 export function connect(options: ConnectOptions): Database {
-  const own = openGatedPool(options, options.driver);
+  const apart = options.work && openGatedPool(options, options.work);
+  // Runs have no gate, which would see that their connections are dead: a server that vanished is gone for both.
+  const own = openGatedPool(options, options.driver, () => apart?.renew());
+  const work = apart ?? own;
   const callers = options.callers === undefined ? own : openGatedPool(options, options.callers);
-  const work = options.work === undefined ? own : openGatedPool(options, options.work);
   const ownGate = own.addGate();
   const callersGate = callers.addGate();
   // The gateway's own work may end late, because it is retried until it succeeds.
@@ -51,18 +55,27 @@ interface GatedPool extends RenewedPool {
   readonly addGate: () => QueryGate;
 }
 
-function openGatedPool({ kind, url, waitMs }: ConnectOptions, driver: Driver): GatedPool {
+/** @param onHung called when the pool's connections are replaced because the server has vanished. */
+function openGatedPool(
+  { kind, url, waitMs, hungMs }: ConnectOptions,
+  driver: Driver,
+  onHung: () => void = () => undefined,
+): GatedPool {
   const gates: QueryGate[] = [];
   const onRenewed = () => {
     for (const gate of gates) gate.renew();
   };
   const pool = openRenewedPool({ url, driver, onRenewed });
-  // The embedded database has its own watchdog, which replaces its thread.
-  const onHung = kind === "postgres" ? pool.renew : () => undefined;
+  const renew = (): void => {
+    // The embedded database has its own watchdog, which replaces its thread.
+    if (kind !== "postgres") return;
+    pool.renew();
+    onHung();
+  };
   return {
     ...pool,
     addGate() {
-      const gate = createQueryGate({ waitMs, max: driver.max, onHung });
+      const gate = createQueryGate({ waitMs, hungMs, max: driver.max, onHung: renew });
       gates.push(gate);
       return gate;
     },

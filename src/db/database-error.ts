@@ -45,11 +45,11 @@ export function isQueryFailure(thrown: unknown): boolean {
 }
 
 /**
- * Returns true when the database is unreachable, shutting down, full or starting, so that waiting helps. Classes: 08
- * connection, 53 resources, 57 operator intervention.
+ * Returns true when the database is unreachable, shutting down, full, starting, or a standby that takes no changes, so that
+ * waiting helps. Classes: 08 connection, 53 resources, 57 operator intervention, 58 the server's own system.
  */
 export function isUnavailable(error: DatabaseError): boolean {
-  return /^(08|53|57)|^(CONNECT|E[A-Z]{3,}$)/.test(error.code);
+  return /^(08|53|57|58)|^25006$|^(CONNECT|E[A-Z]{3,}$)/.test(error.code);
 }
 
 /** Returns true when the connection was lost, as reported by the server or the system. */

@@ -9,7 +9,7 @@ import { ADVISORY_LOCK } from "./locks/advisory-locks.ts";
 
 const MIGRATIONS_FOLDER = fileURLToPath(new URL("../../drizzle", import.meta.url));
 /** The time limit of a migration's statement, and of the wait for another replica's migration. */
-const MIGRATION_TIMEOUT_MS = 600_000;
+export const MIGRATION_TIMEOUT_MS = 600_000;
 
 /** At the end of the comment on the schema `data`: the release that made its views, and what they were. */
 export const VIEWS_MARK = "\\(views (\\d+), ([0-9a-f]{16})\\)$";

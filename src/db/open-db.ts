@@ -25,7 +25,7 @@ export function embeddedArchive(): string {
 }
 
 /** How long a statement may keep the embedded database from answering. */
-const STATEMENT_TIMEOUT_MS = 60_000;
+export const STATEMENT_TIMEOUT_MS = 60_000;
 
 type StoreSettings = Pick<
   Settings,
@@ -36,12 +36,12 @@ type StoreSettings = Pick<
  * Opens the store: PostgreSQL at DATABASE_URL, else the embedded database under DATA_DIR. Throws a StartRefusal when
  * the server cannot be reached or another process uses that folder.
  *
- * @param statementMs how long a statement or a transaction may keep the embedded database from answering.
+ * @param limitMs how long a statement or a transaction that begins now may keep the embedded database from answering.
  */
 export async function openDatabase(
   settings: StoreSettings,
   log: Log,
-  statementMs: number = STATEMENT_TIMEOUT_MS,
+  limitMs: () => number = () => STATEMENT_TIMEOUT_MS,
 ): Promise<Database> {
   const dataFolder = resolve(settings.DATA_DIR);
   const mode = await openModeOf(dataFolder);
@@ -66,7 +66,7 @@ export async function openDatabase(
       dataFolder,
       archive: embeddedArchive(),
       waitMs: settings.DB_POOL_WAIT_MS,
-      statementMs,
+      limitMs,
       log,
     });
     return { ...database, close: () => database.close().finally(() => lock.release()) };

@@ -6,8 +6,8 @@ import type { Log } from "../lib/log.ts";
 import type { Database } from "./database.ts";
 import { tendTables } from "./embedded/tend-tables.ts";
 import { openReplicaGuard, type ReplicaGuard } from "./locks/replica-guard.ts";
-import { migrate } from "./migrate.ts";
-import { openDatabase } from "./open-db.ts";
+import { MIGRATION_TIMEOUT_MS, migrate } from "./migrate.ts";
+import { openDatabase, STATEMENT_TIMEOUT_MS } from "./open-db.ts";
 
 export interface Store extends Part {
   readonly database: Database;
@@ -16,7 +16,9 @@ export interface Store extends Part {
 
 /** Opens the database, takes it for this replica and migrates it. Throws a `StartRefusal` where one of these fails. */
 export async function openStore(settings: Settings, log: Log): Promise<Store> {
-  const database = await inFolderOf("DATA_DIR", () => openDatabase(settings, log));
+  // All migrations are one transaction, which may take longer than any other.
+  let limitMs = MIGRATION_TIMEOUT_MS;
+  const database = await inFolderOf("DATA_DIR", () => openDatabase(settings, log, () => limitMs));
   let guard: ReplicaGuard | undefined;
   const close = async () => {
     await guard?.close();
@@ -25,6 +27,7 @@ export async function openStore(settings: Settings, log: Log): Promise<Store> {
   try {
     guard = await openReplicaGuard(settings, log);
     await migrate(database);
+    limitMs = STATEMENT_TIMEOUT_MS;
   } catch (thrown) {
     await close();
     throw thrown;

@@ -32,7 +32,7 @@ export interface QueryGateOptions {
    */
   readonly onHung?: () => void;
   /** Defaults to HUNG_MS. */
-  readonly hungMs?: number;
+  readonly hungMs?: number | undefined;
 }
 
 type Work<Result> = (signal: AbortSignal) => Promise<Result>;

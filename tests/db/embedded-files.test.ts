@@ -44,7 +44,7 @@ const open = (archive: string | undefined = embeddedArchive()): Promise<Database
     dataFolder,
     archive,
     waitMs: 5_000,
-    statementMs: 60_000,
+    limitMs: () => 60_000,
     log: createLog("silent"),
   });
 
@@ -118,7 +118,7 @@ describe("an embedded database that is not there yet", () => {
   it("is not made in place of one that was removed while it was in use", async () => {
     const lines: string[] = [];
     const database = await openEmbedded({
-      ...{ dataFolder, archive: embeddedArchive(), waitMs: 500, statementMs: 1_000 },
+      ...{ dataFolder, archive: embeddedArchive(), waitMs: 500, limitMs: () => 1_000 },
       log: createLog("error", { write: (line) => void lines.push(line) }),
     });
     await database.db.execute(sql`select pg_sleep(0)`);

@@ -130,7 +130,7 @@ describe("the embedded database", () => {
       dataFolder: folder,
       archive: embeddedArchive(),
       waitMs: 500,
-      statementMs: 1_000,
+      limitMs: () => 1_000,
       log,
     });
     await database.db.execute(sql`create table kept (id int)`);
@@ -139,6 +139,23 @@ describe("the embedded database", () => {
     await expect(hanging).rejects.toThrow();
     await expect.poll(() => database.ping(), { timeout: 20_000 }).toBe(true);
     expect(await database.db.execute(sql`select * from kept`)).toHaveLength(1);
+    await database.close();
+  });
+
+  it("is not replaced during work for which its limit is longer, such as migrations", async () => {
+    let limitMs = 100;
+    const database = await openEmbedded({
+      ...{ dataFolder: folder, archive: embeddedArchive(), waitMs: 500, log },
+      limitMs: () => limitMs,
+    });
+    limitMs = 60_000;
+    await withTransaction(database.db, async (transaction) => {
+      await transaction.execute(sql`create table migrated (id int)`);
+      for (let step = 0; step < 5; step += 1) await transaction.execute(sql`select pg_sleep(0.2)`);
+    });
+    expect(await database.db.execute(sql`select * from migrated`)).toEqual([]);
+    limitMs = 100;
+    await expect(database.db.execute(sql`select pg_sleep(600)`)).rejects.toThrow();
     await database.close();
   });
 

@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { connect as connectTo } from "../../src/db/connect.ts";
 import type { Database } from "../../src/db/database.ts";
 import { openPostgres } from "../../src/db/open-postgres.ts";
 import { createLog } from "../../src/lib/log.ts";
@@ -58,6 +59,36 @@ if (cluster !== undefined) {
       await database.close();
       await fault.stop();
       open.pop();
+    });
+
+    it("is left by runs too when its host vanishes without a word", async () => {
+      const fault = await startTcpFault({ port: Number(new URL(cluster.url).port) });
+      const driver = { max: 2, connect_timeout: 5 };
+      const database = connectTo({
+        ...{ kind: "postgres", url: cluster.url.replace(/:\d+\//, `:${fault.port}/`) },
+        ...{ driver, work: driver, waitMs: 300, hungMs: 300 },
+      });
+      const one = sql`select 1`;
+      expect(await database.work.execute(one)).toHaveLength(1);
+      fault.set("down", { stall: true });
+      // Nobody ends this one: the connection neither closes nor answers.
+      const ofRun = database.work.execute(one).then(
+        () => "answered",
+        () => "given up",
+      );
+      await expect(database.askOwn((db) => db.execute(one))).rejects.toMatchObject({
+        code: "storage_unavailable",
+      });
+      expect(await ofRun).toBe("given up");
+      fault.clear();
+      const answers = () =>
+        database.work.execute(one).then(
+          (rows) => rows.length,
+          () => 0,
+        );
+      await expect.poll(answers, { timeout: 30_000 }).toBe(1);
+      await database.close();
+      await fault.stop();
     });
 
     it("serves again within seconds of a crash and a restart", async () => {

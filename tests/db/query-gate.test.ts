@@ -89,14 +89,20 @@ describe("asking the database", () => {
     expect(await gate.ask(async () => "new")).toBe("new");
   });
 
-  it.each(["ECONNREFUSED", "CONNECTION_CLOSED", "CONNECT_TIMEOUT", "57P01", "53300", "08006"])(
-    "ends with storage_unavailable on %s",
-    async (code) => {
-      await expect(askWithin(1_000)(failWith({ code }))).rejects.toMatchObject({
-        code: "storage_unavailable",
-      });
-    },
-  );
+  it.each([
+    "ECONNREFUSED",
+    "CONNECTION_CLOSED",
+    "CONNECT_TIMEOUT",
+    "57P01",
+    "53300",
+    "08006",
+    "25006",
+    "58030",
+  ])("ends with storage_unavailable on %s", async (code) => {
+    await expect(askWithin(1_000)(failWith({ code }))).rejects.toMatchObject({
+      code: "storage_unavailable",
+    });
+  });
 
   it("tells neither statement nor values of a refused query", async () => {
     const refused = askWithin(1_000)(

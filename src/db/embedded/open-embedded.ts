@@ -22,10 +22,10 @@ export interface OpenEmbeddedOptions {
   /** DB_POOL_WAIT_MS. */
   readonly waitMs: number;
   /**
-   * The time limit of a statement. The thread is replaced after it, because the embedded database has no limit of its
-   * own.
+   * Returns the time limit of a statement or transaction that begins now. The thread is replaced after it, because the
+   * embedded database has no limit of its own.
    */
-  readonly statementMs: number;
+  readonly limitMs: () => number;
   readonly log: Log;
 }
 
@@ -33,7 +33,7 @@ export interface OpenEmbeddedOptions {
  * Runs PostgreSQL in a thread of this process, reached over a private unix socket. The caller holds the folder's lock.
  */
 export async function openEmbedded(options: OpenEmbeddedOptions): Promise<Database> {
-  const { dataFolder, archive, waitMs, statementMs, log } = options;
+  const { dataFolder, archive, waitMs, limitMs, log } = options;
   const wanted = dataFolder === undefined ? undefined : join(dataFolder, "database-socket");
   const socketFolder = await makeSocketFolder(wanted);
   const socketPath = join(socketFolder, "socket");
@@ -59,7 +59,7 @@ export async function openEmbedded(options: OpenEmbeddedOptions): Promise<Databa
       database: "postgres",
     },
   });
-  const watch = watchAnswers(database.db, statementMs, thread.replace);
+  const watch = watchAnswers(database.db, limitMs, thread.replace);
   return {
     ...database,
     async close() {
@@ -78,18 +78,19 @@ function removedText(folder: string): string {
 /** Checks the database periodically, and calls `onOverrun` when a statement keeps it from answering. */
 function watchAnswers(
   db: Db,
-  statementMs: number,
+  limitMs: () => number,
   onOverrun: (cause: string) => void,
 ): NodeJS.Timeout {
   let isAsking = false;
-  const overrun = new Error(`no answer within ${statementMs} ms`);
   const ask = async (): Promise<void> => {
     if (isAsking) return;
     isAsking = true;
+    const statementMs = limitMs();
+    const overrun = new Error(`no answer within ${statementMs} ms`);
     await within(db.execute("select 1"), statementMs, () => overrun).catch((thrown: unknown) => {
       if (thrown === overrun) onOverrun(overrun.message);
     });
     isAsking = false;
   };
-  return setInterval(() => void ask(), Math.min(WATCH_INTERVAL_MS, statementMs)).unref();
+  return setInterval(() => void ask(), Math.min(WATCH_INTERVAL_MS, limitMs())).unref();
 }

@@ -95,7 +95,7 @@ async function openTarget(
   { dataFolder }: Places,
 ): Promise<Database> {
   const url = settings.DATABASE_URL;
-  if (url === undefined) return openDatabase(settings, log, LOAD_TIMEOUT_MS);
+  if (url === undefined) return openDatabase(settings, log, () => LOAD_TIMEOUT_MS);
   const folderLock = await awaitProcessLock(dataFolder);
   let closers = [() => folderLock.release()];
   const close = async () => {

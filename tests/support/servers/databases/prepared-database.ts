@@ -62,7 +62,7 @@ async function prepare(): Promise<string> {
 
 async function makeDatabase(dataFolder: string, archive: string): Promise<void> {
   const log = createLog("error");
-  const limits = { waitMs: 60_000, statementMs: 60_000 };
+  const limits = { waitMs: 60_000, limitMs: () => 60_000 };
   const database = await openEmbedded({ dataFolder, archive, ...limits, log });
   await migrate(database).finally(() => database.close());
   const image = await PGlite.create({ dataDir: databaseFolder(dataFolder) });

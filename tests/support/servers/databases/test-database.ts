@@ -77,7 +77,7 @@ function openInMemory(archive: string): Promise<Database> {
     dataFolder: undefined,
     archive,
     waitMs: WAIT_MS,
-    statementMs: STATEMENT_MS,
+    limitMs: () => STATEMENT_MS,
     log,
   });
 }
