@@ -18,9 +18,16 @@ export interface Identity extends Installation {
 
 /** Opens the secret and registers the installation. Throws a `StartRefusal` when one of these fails. */
 export async function openIdentity({ settings, database, clock }: Base): Promise<Identity> {
-  const secret = await inFolderOf("DATA_DIR", () => openSecret(settings));
+  const known = await readFingerprint(database);
+  const secret = await inFolderOf("DATA_DIR", () => openSecret(settings, known));
   const { installedAt } = await openInstallation(database, secret, clock);
   return { secret, installedAt, installation: `${secret.fingerprint} ${installedAt}` };
+}
+
+/** Returns the fingerprint of the secret that hashed the database's keys; undefined before the first start. */
+export async function readFingerprint({ db }: Pick<Database, "db">): Promise<string | undefined> {
+  const [row] = await db.select().from(installation);
+  return row?.secretFingerprint;
 }
 
 /**

@@ -35,11 +35,23 @@ const FILE_NAME = "secret";
 const GENERATED_LENGTH = 43;
 const LENGTH_MIN = 16;
 
-/** Reads APP_SECRET, or DATA_DIR/secret if it is not set. The file is created at the first start. */
+/**
+ * Reads APP_SECRET, or DATA_DIR/secret if it is not set. The file is created at the first start.
+ *
+ * @param known the fingerprint of the secret that the database was set up with. APP_SECRET may have come from a file, whose
+ * line end is part of it here and was none there, or the other way round.
+ */
 export async function openSecret(
   settings: Pick<Settings, "APP_SECRET" | "DATA_DIR">,
+  known?: string,
 ): Promise<Secret> {
   const text = settings.APP_SECRET ?? (await readOrCreate(resolve(settings.DATA_DIR)));
+  const secrets = [text, text.trim(), `${text}\n`].map(secretOf);
+  const right = secrets.find(({ fingerprint }) => fingerprint === known);
+  return right ?? secretOf(text);
+}
+
+function secretOf(text: string): Secret {
   const derive = (purpose: SecretPurpose): Buffer =>
     Buffer.from(hkdfSync("sha256", text, "inference-gateway", purpose, 32));
   return { derive, fingerprint: derive("fingerprint").toString("base64url") };

@@ -1,5 +1,4 @@
-import { z } from "zod";
-import { flag, name, number, positive } from "./setting-types.ts";
+import { databaseUrl, flag, name, number, positive } from "./setting-types.ts";
 
 /** What BI keys read: `/v1/data` and the PostgreSQL port. */
 export const dataSettings = {
@@ -34,8 +33,7 @@ export const dataSettings = {
     .describe(
       "Statements of BI keys that PostgreSQL works on at once, of one key at most half of them; others wait for their turn. Unset: half of this machine's cores and at least 2, or any number with BIKEY_DATABASE_URL.",
     ),
-  BIKEY_DATABASE_URL: z
-    .url({ protocol: /^postgres(ql)?$/ })
+  BIKEY_DATABASE_URL: databaseUrl
     .optional()
     .describe(
       "A streaming replica of DATABASE_URL, from which BI keys read instead; unset reads from DATABASE_URL.",

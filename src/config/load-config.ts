@@ -33,13 +33,21 @@ export class SettingsError extends StartRefusal {
   override readonly name = "SettingsError";
 }
 
+/** Every byte of them counts: the keys and vectors of databases that exist were made with them. */
+const AS_GIVEN: ReadonlySet<string> = new Set([
+  ...["APP_SECRET", "EMBEDDING_QUERY_PREFIX", "EMBEDDING_DOCUMENT_PREFIX"],
+]);
+
 /**
  * Reads the settings. Nothing else reads the environment. An empty value counts as unset, so that `NAME=` in an .env
- * file takes the default. So does a blank value, which would be parsed as the number 0.
+ * file takes the default. So does a blank value, which would be parsed as the number 0. Line ends around a value come from
+ * the file that it was read from.
  */
 export function loadConfig(environment: Record<string, string | undefined> = process.env): Config {
   const given = Object.fromEntries(
-    Object.entries(environment).filter(([, value]) => (value ?? "").trim() !== ""),
+    Object.entries(environment)
+      .filter(([, value = ""]) => value.trim() !== "")
+      .map(([name, value = ""]) => [name, AS_GIVEN.has(name) ? value : withoutLineEnds(value)]),
   );
   const parsed = settingsSchema.safeParse(given, { reportInput: false, error: inOwnWords });
   if (!parsed.success) throw new SettingsError(describe(parsed.error.issues));
@@ -53,6 +61,10 @@ export function loadConfig(environment: Record<string, string | undefined> = pro
   const known = Object.keys(settingsSchema.shape);
   const unknown = findUnknownSettings(others, known, namesInEnvironmentFile());
   return { settings: parsed.data, retired, unknown };
+}
+
+function withoutLineEnds(value: string): string {
+  return value.replace(/^[\r\n]+|[\r\n]+$/g, "");
 }
 
 /** Returns the message for an issue whose schema has no message of its own. */

@@ -4,6 +4,20 @@ import { IpRanges, isIpRange } from "../lib/egress/ip-ranges.ts";
 
 // Types of settings, parsed from the texts of the environment.
 
+const READABLE_NAME = "must have each % in its user name and password written as %25";
+
+/** The drivers decode both. */
+function hasReadableName(url: string): boolean {
+  if (!URL.canParse(url)) return true;
+  const { username, password } = new URL(url);
+  try {
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export const fraction = z.coerce.number({
   error: ({ code }) => (code === "invalid_type" ? "must be a number" : undefined),
 });
@@ -102,7 +116,19 @@ export const webhookSecret = z
   .refine((secret) => !UNREADABLE_SECRET.test(secret), "must have base64 after whsec_");
 
 export const name = z.string().min(1);
-export const vendorKey = name.optional();
+/** It is sent in a header. */
+export const vendorKey = z
+  .string()
+  .regex(/^[\x21-\x7e]+$/, "must have printable ASCII characters only, and no spaces")
+  .optional();
+
+/** The address of a PostgreSQL server. */
+export const databaseUrl = z
+  .url({ protocol: /^postgres(ql)?$/ })
+  .refine(hasReadableName, READABLE_NAME);
+export const redisUrl = z
+  .url({ protocol: /^rediss?$/, error: "must be an address such as redis://127.0.0.1:6379" })
+  .refine(hasReadableName, READABLE_NAME);
 
 export const apiKey = z
   .string()

@@ -6,6 +6,7 @@ import { consoleSettings } from "./console-settings.ts";
 import { dataSettings } from "./data-settings.ts";
 import {
   apiKey,
+  databaseUrl,
   egressEntries,
   flag,
   fraction,
@@ -16,6 +17,7 @@ import {
   name,
   number,
   positive,
+  redisUrl,
   trustedProxies,
   vendorKey,
   webOrigins,
@@ -49,8 +51,7 @@ export const settingsSchema = z.object({
       "Proxies whose X-Forwarded-For is trusted for the client's address: their number, or a comma list of their addresses and CIDR ranges; 0 trusts no proxy.",
     ),
   DATA_DIR: z.string().default("./data").describe("Folder of everything the service writes."),
-  DATABASE_URL: z
-    .url({ protocol: /^postgres(ql)?$/ })
+  DATABASE_URL: databaseUrl
     .optional()
     .describe("PostgreSQL 15 or newer; unset uses the embedded database under DATA_DIR."),
   DB_POOL_MAX: positive
@@ -87,8 +88,7 @@ export const settingsSchema = z.object({
   BOOTSTRAP_API_KEY_PASSTHROUGH: flag
     .prefault("0")
     .describe("1 gives that key passthrough, which coding agents need with OpenAI's models."),
-  REDIS_URL: z
-    .url({ protocol: /^rediss?$/, error: "must be an address such as redis://127.0.0.1:6379" })
+  REDIS_URL: redisUrl
     .optional()
     .describe(
       "Redis or Valkey that holds the limits of several replicas; unset allows one replica.",
@@ -107,7 +107,7 @@ export const settingsSchema = z.object({
     .describe(
       "Address of the local engine, or a comma list of several that serve the same models; defaults to http://127.0.0.1:8000 (vllm) or http://127.0.0.1:11434 (ollama).",
     ),
-  LLM_API_KEY: z.string().min(1).optional().describe("Bearer token for the local engine."),
+  LLM_API_KEY: vendorKey.describe("Bearer token for the local engine."),
   LLM_REQUEST_TIMEOUT: positive
     .max(86_400)
     .default(600)

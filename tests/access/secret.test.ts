@@ -29,6 +29,21 @@ describe("the secret", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
+  it("is known again with or without the line end of the file that APP_SECRET came from", async () => {
+    const open = (text: string, known?: string) =>
+      openSecret({ APP_SECRET: text, DATA_DIR: folder }, known);
+    const [plain, ended] = [await open(APP_SECRET), await open(`${APP_SECRET}\n`)];
+    expect(ended.fingerprint).not.toBe(plain.fingerprint);
+    for (const { fingerprint } of [plain, ended]) {
+      for (const text of [APP_SECRET, `${APP_SECRET}\n`]) {
+        expect((await open(text, fingerprint)).fingerprint).toBe(fingerprint);
+      }
+    }
+    expect((await open("another secret, too", plain.fingerprint)).fingerprint).not.toBe(
+      plain.fingerprint,
+    );
+  });
+
   it("is made once under DATA_DIR, readable by its user alone, also when several start at once", async () => {
     const secrets = await Promise.all(
       Array.from({ length: 5 }, () => openSecret({ APP_SECRET: undefined, DATA_DIR: folder })),

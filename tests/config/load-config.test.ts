@@ -17,6 +17,40 @@ describe("the settings", () => {
     expect(settings.LLM_API_KEY).toBeUndefined();
   });
 
+  it("leave out the line ends of files that they were read from, but where every byte counts", () => {
+    const given = {
+      LLM_API_KEY: "key\n",
+      METRICS_TOKEN: "\r\na token of the metrics\r\n",
+      PORT: "8081\n",
+    };
+    const secret = "0123456789abcdef\n";
+    const prefix = "Query:\n";
+    const exact = { APP_SECRET: secret, EMBEDDING_QUERY_PREFIX: prefix };
+    const { settings } = loadConfig({ ...given, ...exact });
+    expect(settings).toMatchObject({
+      LLM_API_KEY: "key",
+      METRICS_TOKEN: "a token of the metrics",
+      PORT: 8081,
+    });
+    expect(settings).toMatchObject(exact);
+  });
+
+  it.each(["LLM_API_KEY", "OPENAI_API_KEY"])("take no %s that a header cannot hold", (name) => {
+    for (const key of ["two words", "two\nlines", "schlüssel"]) {
+      expect(() => loadConfig({ [name]: key })).toThrow(`${name}: must have printable ASCII`);
+    }
+  });
+
+  it.each(["DATABASE_URL", "BIKEY_DATABASE_URL", "REDIS_URL"])(
+    "take no %s whose password cannot be decoded, and tell what to do",
+    (name) => {
+      const scheme = name === "REDIS_URL" ? "redis" : "postgres";
+      const load = (password: string) => loadConfig({ [name]: `${scheme}://u:${password}@db/x` });
+      expect(() => load("100%")).toThrow(`${name}: must have each % in its user name`);
+      expect(() => load("100%25")).not.toThrow();
+    },
+  );
+
   it("stop the start with all wrong names at once, and never show a value", () => {
     const wrong = {
       PORT: "eighty",

@@ -1,5 +1,5 @@
 import { open, readFile } from "node:fs/promises";
-import { sql } from "drizzle-orm";
+import { readFingerprint } from "../../access/open-installation.ts";
 import { openSecret } from "../../access/secret.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Database } from "../../db/database.ts";
@@ -45,7 +45,9 @@ async function addAll(archive: ArchiveWriter, source: BackupSource): Promise<voi
   for await (const { path, sizeBytes, content } of readJournalFiles(places.journals)) {
     await archive.addStream(`${ENTRY.journal}${path}`, sizeBytes, content);
   }
-  const secret = await addFiles(archive, places, settings.APP_SECRET);
+  // A database without a gateway has none; the snapshot refuses it.
+  const known = await readFingerprint(database).catch(() => undefined);
+  const secret = await addFiles(archive, places, { given: settings.APP_SECRET, known });
   // Without it, or without a folder yet, a file that is deleted now makes the backup fail, which can be repeated.
   const hold = await holdRemoval(places.files).catch(() => undefined);
   try {
@@ -138,7 +140,7 @@ function lostOriginal(path: string, state: string, cause?: unknown): BackupError
 async function addFiles(
   archive: ArchiveWriter,
   places: Places,
-  given: string | undefined,
+  { given, known }: { readonly given: string | undefined; readonly known: string | undefined },
 ): Promise<Manifest["secret"]> {
   const secret = given === undefined ? await readIfThere(places.secret) : undefined;
   const text = given ?? secret?.toString("utf8").trim();
@@ -148,7 +150,8 @@ async function addFiles(
         "the APP_SECRET of the server.",
     );
   }
-  const { fingerprint } = await openSecret({ APP_SECRET: text, DATA_DIR: places.dataFolder });
+  const settings = { APP_SECRET: text, DATA_DIR: places.dataFolder };
+  const { fingerprint } = await openSecret(settings, known);
   const files = [
     [ENTRY.secret, secret],
     [ENTRY.license, await readIfThere(places.license)],
@@ -162,10 +165,8 @@ async function refuseOtherSecret(
   { db }: Pick<Database, "db">,
   { fingerprint }: Manifest["secret"],
 ): Promise<void> {
-  const [row] = await db.execute<{ fingerprint: string }>(
-    sql`select secret_fingerprint as fingerprint from installation`,
-  );
-  if (row === undefined || row.fingerprint === fingerprint) return;
+  const known = await readFingerprint({ db });
+  if (known === undefined || known === fingerprint) return;
   throw new BackupError(
     "The secret is not the one that this database was set up with, so no key of a backup would work. Give this command " +
       "the DATA_DIR or the APP_SECRET of the server.",

@@ -208,7 +208,7 @@ async function refuseOtherSecret(
       "The backup was made where APP_SECRET is set, and does not hold its value. Set APP_SECRET to the same value.",
     );
   }
-  if ((await openSecret(settings)).fingerprint === fingerprint) return;
+  if ((await openSecret(settings, fingerprint)).fingerprint === fingerprint) return;
   throw new BackupError(
     "APP_SECRET is not the secret of the backup, so no key would work. " +
       (keptIn === "file" ? "Unset it: the backup holds its own." : "Set it to the same value."),
