@@ -363,6 +363,24 @@ describe("the tools", () => {
     expect(asked.toolChoice).toBeUndefined();
   });
 
+  it.each(["bash_20250124", "text_editor_20250728", "memory_20250818", "computer_20251124"])(
+    "that Anthropic's models know and the client runs are kept as they are: %s",
+    (type) => {
+      const definition = { type, name: "known", max_characters: 10_000 };
+      const hosted = { defer_loading: false, allowed_callers: ["direct"] };
+      const parsed = parse({
+        tools: [{ ...definition, ...hosted, cache_control: MARK }],
+        tool_choice: { type: "tool", name: "known" },
+      });
+      expect(parsed.request.tools).toEqual([
+        { name: "known", native: definition, cacheControl: MARK },
+      ]);
+      expect(parsed.request.toolChoice).toEqual({ type: "tool", name: "known" });
+      expect(parsed.names.ignored).toEqual([]);
+      expect(() => request({ tools: [{ type }] })).toThrow(/tools\[0\]\.name/);
+    },
+  );
+
   it("of the chat format are refused, not dropped", () => {
     const tools = [{ type: "function", function: { name: "f", parameters: { type: "object" } } }];
     expect(() => request({ tools })).toThrow(/tools\[0\]\.type.*input_schema/);
