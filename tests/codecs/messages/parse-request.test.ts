@@ -340,6 +340,31 @@ describe("the blocks of an assistant's turn", () => {
     ]);
   });
 
+  it("may begin with a compaction, which says what was dropped before it", () => {
+    const compaction = { type: "compaction", encrypted_content: "x", cache_control: MARK };
+    const said = { type: "text", text: "Go on." };
+    expect(turn({ ...compaction, content: "They spoke of tea." }, said)).toEqual([
+      { type: "text", text: "They spoke of tea.", cacheControl: MARK },
+      said,
+    ]);
+    // One that failed.
+    expect(turn({ ...compaction, content: null }, said)).toEqual([said]);
+  });
+
+  it("lose a file of the vendor's container, which is said; the user's is refused", () => {
+    const upload = { type: "container_upload", file_id: "file_1" };
+    const said = { type: "text", text: "Made." };
+    const parsed = parse({ messages: [{ role: "assistant", content: [said, upload] }] });
+    expect(parsed.request.messages[0]?.content).toEqual([said]);
+    expect(parsed.names.ignored).toEqual(["messages[container_upload]"]);
+    expect(() => userParts(said, upload)).toThrow(
+      expect.objectContaining({
+        code: "unsupported_parameter",
+        param: "messages[0].content[1].file_id",
+      }),
+    );
+  });
+
   it("may be none: an earlier answer had no content", () => {
     expect(turn()).toEqual([]);
     expect(messages({ role: "assistant", content: "" })[0]?.content).toEqual([]);

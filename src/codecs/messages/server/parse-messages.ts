@@ -6,6 +6,7 @@ import type {
   UserPart,
 } from "../../../core/chat/chat-request.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
+import { fileIdRefused } from "../../shared/parse-file.ts";
 import { parseBlock, parseContent, parseText, readCacheControl } from "./parse-blocks.ts";
 import type { ReadInput } from "./raw-inputs.ts";
 import { readToolId } from "./tool-ids.ts";
@@ -99,6 +100,10 @@ function parseUser({ content }: Turn<"user">, path: Path): ChatMessage[] {
     parts = [];
   };
   for (const [index, block] of content.entries()) {
+    // Dropped, the model would answer without the file that it is asked about.
+    if (block.type === "container_upload") {
+      throw fileIdRefused([...path, index, "file_id"], "the file itself in a 'document' block");
+    }
     if (!isKnown<UserBlock>(block)) continue;
     if (block.type === "tool_result") {
       endParts();
@@ -146,6 +151,8 @@ function parseAssistantBlock(
   switch (block.type) {
     case "text":
       return parseText(block);
+    case "compaction":
+      return parseText({ ...block, text: block.content });
     case "thinking": {
       const { thinking: text, signature } = block;
       return [{ type: "reasoning", text, ...(signature && { signature }) }];
