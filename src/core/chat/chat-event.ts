@@ -1,5 +1,8 @@
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { ServiceError } from "../service-error.ts";
+import type { Usage } from "./usage.ts";
+
+export type { Usage } from "./usage.ts";
 
 /**
  * An event of a backend's answer. The order is part of the contract:
@@ -161,17 +164,6 @@ export type FinishReason =
   | "tool-calls"
   | "content-filter"
   | "paused";
-
-/** Tokens of one call. `inputTokens` includes cached and cache-written tokens, `outputTokens` reasoning tokens. */
-export interface Usage {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cachedTokens?: number | undefined;
-  readonly cacheWriteTokens?: number | undefined;
-  readonly reasoningTokens?: number | undefined;
-  /** True when the gateway counted the tokens because the vendor did not. */
-  readonly estimated?: boolean | undefined;
-}
 
 /** Events arrive in batches: one batch is the result of one network read. A batch is never empty. */
 export type ChatEvents = AsyncIterable<readonly ChatEvent[]>;

@@ -51,7 +51,8 @@ export class RoundUsage {
 
   /** The vendor's figures, as far as it has reported them; estimates are marked as such. */
   get usage(): Usage {
-    if (this.#end?.type === "finish" && this.#end.usage !== undefined) return this.#end.usage;
+    const reported = this.#end?.type === "error" ? this.#end.error.usage : this.#end?.usage;
+    if (reported !== undefined) return reported;
     return {
       inputTokens: this.#reportedInputTokens ?? this.#inputTokens,
       outputTokens: Math.min(this.outputTokensSoFar, this.#budget.outputTokens),
@@ -65,7 +66,8 @@ export class RoundUsage {
    */
   get charge(): number {
     const { inputTokens, outputTokens } = this.usage;
-    if (this.#end?.type === "finish") return inputTokens + outputTokens;
+    const isReported = this.#end?.type === "error" && this.#end.error.usage !== undefined;
+    if (this.#end?.type === "finish" || isReported) return inputTokens + outputTokens;
     const charged = Math.min(chargeTokens(this.#bytes), this.#budget.outputTokens);
     return inputTokens + Math.max(outputTokens, charged);
   }
