@@ -145,10 +145,20 @@ export interface FinishEvent {
   readonly reason: FinishReason;
   /** The stop string that was matched, if the vendor reports it. */
   readonly stopSequence?: string | undefined;
+  /** Why the answer was refused, if the vendor says so. */
+  readonly refusal?: RefusalDetails | undefined;
   /** Undefined when the vendor reported no usage; the meter then estimates it. */
   readonly usage?: Usage | undefined;
   /** The vendor's own fields of the choice that have no canonical place (`stop_reason`, …). */
   readonly extra?: JsonObject | undefined;
+}
+
+/** The vendor's own words about a refusal; null where it has none. */
+export interface RefusalDetails {
+  /** The policy that it falls under (`cyber`). */
+  readonly category: string | null;
+  /** A sentence for people. */
+  readonly explanation: string | null;
 }
 
 export interface ErrorEvent {
