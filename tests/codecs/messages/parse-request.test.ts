@@ -251,6 +251,25 @@ describe("the blocks of a user's turn", () => {
     ).toEqual([{ type: "text", text: "A page\n\nhttps://example.com\n\none\n\ntwo" }]);
   });
 
+  it("keep the mark of a document in parts, on its last one", () => {
+    const document = (...content: object[]) =>
+      userParts({
+        ...{ type: "document", title: "Report", cache_control: MARK },
+        source: { type: "content", content },
+      });
+    const said = { type: "text", text: "one" };
+    expect(document(said)).toEqual([
+      { type: "text", text: "Report" },
+      { ...said, cacheControl: MARK },
+    ]);
+    expect(document()).toEqual([{ type: "text", text: "Report", cacheControl: MARK }]);
+    const own = { type: "ephemeral" };
+    expect(document({ ...said, cache_control: own })?.at(-1)).toEqual({
+      ...said,
+      cacheControl: own,
+    });
+  });
+
   it("are results of calls, each a message, before the text that follows them", () => {
     expect(
       messages({

@@ -7,7 +7,14 @@ import type {
 } from "../../../core/chat/chat-request.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { fileIdRefused } from "../../shared/parse-file.ts";
-import { parseBlock, parseContent, parseText, readCacheControl } from "./parse-blocks.ts";
+import {
+  type Mark,
+  markLastPart,
+  parseBlock,
+  parseContent,
+  parseText,
+  readCacheControl,
+} from "./parse-blocks.ts";
 import type { ReadInput } from "./raw-inputs.ts";
 import { readToolId } from "./tool-ids.ts";
 import type { MessagesRequest, WireMessage } from "./wire.ts";
@@ -41,8 +48,6 @@ export function parseMessages(
   return [...parseSystem(system), ...conversation];
 }
 
-type Mark = ReturnType<typeof readCacheControl>;
-
 /** Applies a cache breakpoint of the whole body to the last block. The block's own breakpoint wins. */
 function markLast(message: ChatMessage, mark: Mark): ChatMessage {
   switch (message.role) {
@@ -55,10 +60,6 @@ function markLast(message: ChatMessage, mark: Mark): ChatMessage {
     case "assistant":
       return message;
   }
-}
-
-function markLastPart<Part extends UserPart>(parts: readonly Part[], mark: Mark): Part[] {
-  return parts.map((part, index) => (index === parts.length - 1 ? { ...mark, ...part } : part));
 }
 
 function parseMessage(message: WireMessage, index: number, readInput: ReadInput): ChatMessage[] {
