@@ -9,12 +9,13 @@ import type { Concession } from "./rules/concessions.ts";
 import { decideEffort, type EffortRule, followsEffort, sayEffort } from "./rules/effort-rule.ts";
 import { fitAfterOverflow, holdReservation, withMaxOutputTokens } from "./rules/fit-output.ts";
 import { findIgnored } from "./rules/ignored-parameters.ts";
+import { withoutNativeTools } from "./rules/native-tools.ts";
 import {
   applyParameterRules,
   applyToolRule,
   type ParameterTable,
 } from "./rules/parameter-rules.ts";
-import { callUpstream } from "./upstream/call-upstream.ts";
+import { callUpstream, type UpstreamCall } from "./upstream/call-upstream.ts";
 import { concealError } from "./upstream/conceal.ts";
 import { isWholeAnswer, type RefusalReader, readRefusal } from "./upstream/read-refusal.ts";
 import type { Upstream } from "./upstream/upstream.ts";
@@ -40,6 +41,10 @@ export interface ChatEngine {
   readonly adapt?: (request: ChatRequest, model: Model) => ChatRequest;
   /** Restores data that the vendor requires back and clients do not carry. */
   readonly memory?: ReplayMemory;
+  /** Its models know the tools of `ToolDefinition.native`. */
+  readonly takesNativeTools?: true;
+  /** Returns headers that a request needs beside those of all requests. */
+  readonly headers?: (request: ChatRequest) => UpstreamCall["headers"];
   /** The vendor seals texts too, not only calls and reasoning. */
   readonly sealsTexts?: true;
 }
@@ -126,6 +131,7 @@ function applyTables(
   const table = engine.parameters;
   let prepared = request;
   for (const concession of conceded) prepared = concession.concede(prepared);
+  if (engine.takesNativeTools !== true) prepared = withoutNativeTools(prepared);
   prepared = applyToolRule(prepared, model, { table, passthrough, hasOwnTools });
   if (engine.adapt !== undefined) prepared = engine.adapt(prepared, model);
   prepared = holdReservation(prepared);
@@ -201,7 +207,7 @@ function fitToRefusal(
 }
 
 function send(
-  { upstream, path }: ChatEngine,
+  { upstream, path, headers }: ChatEngine,
   request: ChatRequest,
   { model, signal, trace, codec }: SendOptions,
 ): Promise<UpstreamResponse> {
@@ -209,7 +215,10 @@ function send(
   const body = codec.build(request, { name, contextLength, midSystem });
   const { stream } = request;
   const route = upstream.replicas && { key: routeKey(request), model: model.id };
-  return callUpstream(upstream, { path: path(model, stream), body, stream, signal, trace, route });
+  return callUpstream(upstream, {
+    ...{ path: path(model, stream), headers: headers?.(request), body },
+    ...{ stream, signal, trace, route },
+  });
 }
 
 interface SendOptions extends CallContext {

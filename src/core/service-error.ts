@@ -1,4 +1,5 @@
 import type { JsonObject } from "../lib/json/json.ts";
+import type { Usage } from "./chat/usage.ts";
 import type { ContextOverflow } from "./context-overflow.ts";
 import type { LimitStatus } from "./limit-status.ts";
 
@@ -60,6 +61,8 @@ export type ErrorStatus = (typeof ERROR_TABLE)[ErrorCode][0];
 export interface ErrorDetails {
   /** By how much the prompt is too long. Every family describes it in the words its clients search for. */
   readonly overflow?: ContextOverflow | undefined;
+  /** What a failed answer used, as far as its vendor reports it. For the meter; never shown to a client. */
+  readonly usage?: Usage | undefined;
   /** The status a vendor answered with, for families that pass it on. */
   readonly upstreamStatus?: number | undefined;
   /** The path of the invalid request field: `messages[0].content`. */
@@ -90,6 +93,7 @@ export class ServiceError extends Error {
   readonly shouldRetry: boolean | undefined;
   readonly limits: LimitStatus | undefined;
   readonly overflow: ContextOverflow | undefined;
+  readonly usage: Usage | undefined;
   readonly upstreamStatus: number | undefined;
   readonly ext: JsonObject | undefined;
 
@@ -104,6 +108,7 @@ export class ServiceError extends Error {
     this.shouldRetry = details.shouldRetry ?? (HOPELESS.has(this.status) ? false : undefined);
     this.limits = details.limits;
     this.overflow = details.overflow;
+    this.usage = details.usage;
     this.upstreamStatus = details.upstreamStatus;
     this.ext = details.ext;
   }

@@ -59,10 +59,11 @@ export function furtherTargets(
 }
 
 function noteFailure(
-  { gateway, client }: ChatCall,
+  { gateway, client, meter }: ChatCall,
   { target, request }: Round,
   thrown: unknown,
 ): void {
+  if (thrown instanceof ServiceError) meter.observeFailure(thrown);
   if (isServerFailure(thrown) && !client.signal.aborted) {
     gateway.failures?.note(target, thrown, { requestId: client.requestId, request });
   }

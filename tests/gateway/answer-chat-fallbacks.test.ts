@@ -132,6 +132,14 @@ describe("A fallback takes over", () => {
     },
   );
 
+  it("in a row that has what the failed model says it has used", async () => {
+    const usage = { inputTokens: 30, outputTokens: 500 };
+    behaviours["first"] = () =>
+      Promise.reject(new ServiceError("upstream_error", "No valid call.", { usage }));
+    await call({ fallbacks: ["second"] });
+    expect(rows).toMatchObject([{ model: "second", inputTokens: 35, outputTokens: 501 }]);
+  });
+
   it("is the request's, else the one that MODEL_FALLBACKS names", async () => {
     behaviours["first"] = fails("upstream_error");
     expect((await call({}, ["third"])).model).toBe("third");

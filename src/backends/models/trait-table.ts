@@ -123,9 +123,13 @@ function older(maxOutputTokens: number): Partial<ModelTraits> {
   };
 }
 
+/** The name of a fine-tuned model of OpenAI's, which has that of the tuned one: `ft:gpt-4o-2024-08-06:org::id`. */
+const TUNED = /^ft:([^:]+).*$/;
+
 /** Returns the traits of a cloud's model, judged by its name. */
 export function traitsOf(cloud: Cloud, name: string): ModelTraits {
   const { newest, known } = TABLE[cloud];
-  const differs = known.find(([pattern]) => pattern.test(name))?.[1];
+  const base = name.replace(TUNED, "$1");
+  const differs = known.find(([pattern]) => pattern.test(base))?.[1];
   return { ...newest, ...differs };
 }

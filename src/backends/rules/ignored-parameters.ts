@@ -1,6 +1,7 @@
 import type { ChatRequest } from "../../core/chat/chat-request.ts";
 import { isAsked, PARAMETER_NAMES, type ParameterField } from "../../core/chat/parameter-names.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
+import { nativeToolsIgnored } from "./native-tools.ts";
 import type { ParameterTable } from "./parameter-rules.ts";
 
 const FIELDS = Object.keys(PARAMETER_NAMES) as ParameterField[];
@@ -54,7 +55,9 @@ function addIgnoredMembers(
 
 function addIgnoredTools(ignored: string[], asked: ChatRequest, sent: ChatRequest): void {
   if (asked.tools.length === 0) return;
-  if (sent.tools.length === 0) ignored.push("tools");
+  ignored.push(...nativeToolsIgnored(asked, sent));
+  const hasPlain = asked.tools.some(({ native }) => native === undefined);
+  if (sent.tools.length === 0 && hasPlain) ignored.push("tools");
   const { toolChoice } = asked;
   if (toolChoice !== undefined && toolChoice.type !== sent.toolChoice?.type) {
     ignored.push("tool_choice");

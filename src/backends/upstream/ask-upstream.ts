@@ -6,7 +6,7 @@ const QUESTION_TIMEOUT_MS = 5_000;
 const MAX_REPLY_BYTES = 16 * 1024 * 1024;
 
 /** A short side request to an engine, beside the chat calls. */
-export type Question = Pick<UpstreamCall, "path" | "body" | "signal">;
+export type Question = Pick<UpstreamCall, "path" | "headers" | "body" | "signal">;
 
 /**
  * Returns the parsed reply to a side request; undefined when it is not JSON. Rejects with a `ServiceError`, or with the

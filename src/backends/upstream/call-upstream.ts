@@ -12,6 +12,8 @@ import { CallWatch } from "./watch-call.ts";
 export interface UpstreamCall {
   /** Relative to the address, with a leading slash. */
   readonly path: string;
+  /** Headers of this call alone, in lower case. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** JSON text, sent with POST. Without a body the call is a GET. */
   readonly body?: string | undefined;
   /** A form instead of a JSON text. */
@@ -111,7 +113,8 @@ function send(
   signal: CancelSignal,
 ): Promise<HttpResponse> {
   const body = call.form?.bytes ?? call.body;
-  const own = ownHeaders(headers, call);
+  const usual = ownHeaders(headers, call);
+  const own = call.headers === undefined ? usual : { ...usual, ...call.headers };
   return (replicas ?? client).send({
     url: address + call.path,
     method: body === undefined ? "GET" : "POST",

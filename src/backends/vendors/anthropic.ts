@@ -82,6 +82,20 @@ const tokenCount = z
 /** The members of a call that its token counter accepts. */
 const COUNTED = ["model", "messages", "system", "tools", "tool_choice", "thinking"] as const;
 
+/** The first version of these tools, all of which need the vendor's beta header. Of later ones only `computer` does. */
+const FIRST_NATIVE = "20241022";
+
+/** Returns the beta header that the tools of a request need. Each version of `computer` has its own. */
+function betaHeaders({ tools }: ChatRequest): Readonly<Record<string, string>> | undefined {
+  const versions = tools.flatMap(({ native }) => {
+    const [, name, version = ""] = native?.type.match(/^(.+)_(\d{8})$/) ?? [];
+    return name === "computer" || version === FIRST_NATIVE ? [version] : [];
+  });
+  if (versions.length === 0) return undefined;
+  const betas = versions.map((date) => date.replace(/^(....)(..)/, "computer-use-$1-$2-"));
+  return { "anthropic-beta": [...new Set(betas)].join(",") };
+}
+
 /** Cloud vendor 2. */
 export function createAnthropic({ upstream: given, models, forward, memory }: CloudSetup): Backend {
   const upstream = {
@@ -98,6 +112,8 @@ export function createAnthropic({ upstream: given, models, forward, memory }: Cl
       generation === "older" ? ANTHROPIC_OLDER_EFFORT : ANTHROPIC_NEWER_EFFORT,
     concessions: [TELLING_SYSTEM],
     memory,
+    takesNativeTools: true,
+    headers: betaHeaders,
     readOverflow: readContextOverflow,
     adapt,
   });
@@ -118,7 +134,8 @@ export function createAnthropic({ upstream: given, models, forward, memory }: Cl
         Object.fromEntries(COUNTED.map((member) => [member, whole[member]])),
       );
       const path = "/v1/messages/count_tokens";
-      return askCount(upstream, { path, body, signal: options.signal }, tokenCount);
+      const question = { path, headers: betaHeaders(prepared), body, signal: options.signal };
+      return askCount(upstream, question, tokenCount);
     },
   };
 }

@@ -29,23 +29,27 @@ export const GOOGLE_PARAMETERS: ParameterTable = {
   others: { rule: "ignore", forward: [] },
 };
 
-/** Thinking budgets of older models: the maximum of all, and the minimum where thinking cannot be disabled. */
-const BUDGETS = { most: 24_576, least: 128, off: 0 };
+/** The maximum thinking budget of all older models. */
+const MOST_BUDGET_TOKENS = 24_576;
+/** The minimum of those whose thinking cannot be disabled, and one that all others take: Flash-Lite takes no less. */
+const LEAST_BUDGET_TOKENS = { always: 128, sometimes: 512 };
 
 /** The row "Cloud vendor 3". The older generation takes a budget, the newer one a level, and no model takes both. */
 export const GOOGLE_EFFORT: EffortRule = {
   table: { none: "off", low: "default", medium: "default", high: "on", max: "on" },
   unless: ["not-reasoning"],
-  fields(setting, { generation, efforts = [] }) {
+  fields(setting, { generation, efforts = [] }, { parameters }) {
     const thinks = setting !== "off";
     const lowest = efforts[0] ?? "low";
     if (generation === "older") {
-      const least = lowest === "none" ? BUDGETS.off : BUDGETS.least;
-      return {
-        thinkingConfig: thinks
-          ? shown({ thinkingBudget: BUDGETS.most })
-          : { thinkingBudget: least },
-      };
+      const { always, sometimes } = LEAST_BUDGET_TOKENS;
+      const canRest = lowest === "none";
+      if (!thinks) return { thinkingConfig: { thinkingBudget: canRest ? 0 : always } };
+      // Thoughts count towards the limit of the answer.
+      const half = Math.floor((parameters.maxOutputTokens ?? Number.POSITIVE_INFINITY) / 2);
+      const least = canRest ? sometimes : always;
+      const thinkingBudget = Math.max(least, Math.min(half, MOST_BUDGET_TOKENS));
+      return { thinkingConfig: shown({ thinkingBudget }) };
     }
     const thinkingLevel = (thinks ? "high" : lowest).toUpperCase();
     return { thinkingConfig: thinks ? shown({ thinkingLevel }) : { thinkingLevel } };

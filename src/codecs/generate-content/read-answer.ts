@@ -1,11 +1,12 @@
-import type { FinishReason, Usage } from "../../core/chat/chat-event.ts";
+import type { FinishReason } from "../../core/chat/chat-event.ts";
 import { markSeal } from "../../core/chat/seal.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { rawElements, rawMember } from "../../lib/json/raw-json.ts";
-import { brokenOff, notAnAnswer, parseAnswerObject, readCount } from "../shared/answer-json.ts";
+import { brokenOff, notAnAnswer, parseAnswerObject } from "../shared/answer-json.ts";
 import { EventWriter } from "../shared/event-writer.ts";
 import { CallReader } from "./call-reader.ts";
+import { UsageReader } from "./read-usage.ts";
 import { toVendorError } from "./vendor-errors.ts";
 
 /** Any other word is a natural end. */
@@ -63,20 +64,19 @@ function readFailure(word: string, hasWholeCall: boolean): string | undefined {
 export class AnswerReader {
   readonly writer = new EventWriter();
   readonly #calls = new CallReader(this.writer);
+  readonly #usage = new UsageReader();
   #seed = "";
   #reason: FinishReason | undefined;
-  #usage: Usage | undefined;
 
   readEvent(data: string): void {
     const chunk = parseAnswerObject(data);
     const { error, candidates, promptFeedback, responseId, usageMetadata } = chunk;
     if (isJsonObject(error)) throw toVendorError(error);
-    // The usage in a chunk is cumulative.
-    this.#usage = readUsage(usageMetadata) ?? this.#usage;
+    this.#usage.add(usageMetadata);
     if (!this.writer.started) {
       if (!isAnswer(chunk)) throw notAnAnswer();
       if (typeof responseId === "string") this.#seed = responseId;
-      this.writer.start(undefined, this.#usage?.inputTokens);
+      this.writer.start(undefined, this.#usage.usage?.inputTokens);
     }
     if (Array.isArray(candidates)) this.#readCandidates(candidates, data);
     const { blockReason } = isJsonObject(promptFeedback) ? promptFeedback : {};
@@ -94,7 +94,7 @@ export class AnswerReader {
     this.writer.end({
       type: "finish",
       reason: isForCalls ? "tool-calls" : this.#reason,
-      usage: this.#usage,
+      usage: this.#usage.usage,
     });
   }
 
@@ -136,7 +136,10 @@ export class AnswerReader {
 
   #readReason(word: string): void {
     const failure = readFailure(word, this.#calls.hasWhole);
-    if (failure !== undefined) throw new ServiceError("upstream_error", failure);
+    if (failure !== undefined) {
+      const { usage } = this.#usage;
+      throw new ServiceError("upstream_error", failure, { usage });
+    }
     this.#reason = readFinishReason(word);
   }
 }
@@ -149,19 +152,4 @@ function isAnswer(chunk: JsonObject): boolean {
 function rawParts(data: string, candidate: number): readonly string[] {
   const raw = rawElements(rawMember(data, "candidates") ?? "[]")[candidate] ?? "{}";
   return rawElements(rawMember(rawMember(raw, "content") ?? "{}", "parts") ?? "[]");
-}
-
-/** Reads `usageMetadata`; returns undefined when it has no counts. */
-function readUsage(metadata: unknown): Usage | undefined {
-  if (!isJsonObject(metadata)) return undefined;
-  const prompt = readCount(metadata["promptTokenCount"]);
-  const candidates = readCount(metadata["candidatesTokenCount"]);
-  const thoughts = readCount(metadata["thoughtsTokenCount"]);
-  if (prompt === undefined && candidates === undefined && thoughts === undefined) return undefined;
-  return {
-    inputTokens: (prompt ?? 0) + (readCount(metadata["toolUsePromptTokenCount"]) ?? 0),
-    outputTokens: (candidates ?? 0) + (thoughts ?? 0),
-    cachedTokens: readCount(metadata["cachedContentTokenCount"]),
-    reasoningTokens: thoughts,
-  };
 }

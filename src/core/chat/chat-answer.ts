@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../lib/json/json.ts";
-import type { FinishReason, SearchEvent, ToolRun, Usage } from "./chat-event.ts";
+import type { FinishReason, RefusalDetails, SearchEvent, ToolRun, Usage } from "./chat-event.ts";
 
 /** A complete answer: the sum of a stream of events. */
 export interface ChatAnswer {
@@ -12,6 +12,7 @@ export interface ChatAnswer {
   readonly finish: {
     readonly reason: FinishReason;
     readonly stopSequence?: string | undefined;
+    readonly refusal?: RefusalDetails | undefined;
     readonly usage?: Usage | undefined;
     readonly extra?: JsonObject | undefined;
   };

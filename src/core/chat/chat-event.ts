@@ -1,5 +1,8 @@
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { ServiceError } from "../service-error.ts";
+import type { Usage } from "./usage.ts";
+
+export type { Usage } from "./usage.ts";
 
 /**
  * An event of a backend's answer. The order is part of the contract:
@@ -142,10 +145,20 @@ export interface FinishEvent {
   readonly reason: FinishReason;
   /** The stop string that was matched, if the vendor reports it. */
   readonly stopSequence?: string | undefined;
+  /** Why the answer was refused, if the vendor says so. */
+  readonly refusal?: RefusalDetails | undefined;
   /** Undefined when the vendor reported no usage; the meter then estimates it. */
   readonly usage?: Usage | undefined;
   /** The vendor's own fields of the choice that have no canonical place (`stop_reason`, …). */
   readonly extra?: JsonObject | undefined;
+}
+
+/** The vendor's own words about a refusal; null where it has none. */
+export interface RefusalDetails {
+  /** The policy that it falls under (`cyber`). */
+  readonly category: string | null;
+  /** A sentence for people. */
+  readonly explanation: string | null;
 }
 
 export interface ErrorEvent {
@@ -161,17 +174,6 @@ export type FinishReason =
   | "tool-calls"
   | "content-filter"
   | "paused";
-
-/** Tokens of one call. `inputTokens` includes cached and cache-written tokens, `outputTokens` reasoning tokens. */
-export interface Usage {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cachedTokens?: number | undefined;
-  readonly cacheWriteTokens?: number | undefined;
-  readonly reasoningTokens?: number | undefined;
-  /** True when the gateway counted the tokens because the vendor did not. */
-  readonly estimated?: boolean | undefined;
-}
 
 /** Events arrive in batches: one batch is the result of one network read. A batch is never empty. */
 export type ChatEvents = AsyncIterable<readonly ChatEvent[]>;

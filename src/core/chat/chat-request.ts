@@ -177,7 +177,15 @@ export interface ToolDefinition {
   readonly parameters?: JsonObject | undefined;
   readonly strict?: boolean | undefined;
   readonly cacheControl?: CacheControl | undefined;
+  /** Of a tool that only Anthropic's models know; other models are not offered it. */
+  readonly native?: NativeTool | undefined;
 }
+
+/**
+ * A tool that Anthropic's models know by its type and the client runs (`bash_20250124`), as the client defines it. It
+ * has the messages format's form, and no description or schema.
+ */
+export type NativeTool = JsonObject & { readonly type: string };
 
 export type ToolChoice =
   | { readonly type: "auto" }

@@ -60,8 +60,8 @@ class Folding implements Taker<Step> {
       this.fail(new ServiceError("upstream_error", "The engine's answer broke off."));
       return;
     }
-    const { reason, stopSequence, usage, extra } = finish;
-    this.#result.take({ ...rest, finish: { reason, stopSequence, usage, extra } });
+    const { reason, stopSequence, refusal, usage, extra } = finish;
+    this.#result.take({ ...rest, finish: { reason, stopSequence, refusal, usage, extra } });
   }
 }
 

@@ -14,6 +14,8 @@ const TOKENS_PER_TOOLBOX = 512;
 const TOKENS_PER_MESSAGE = 32;
 const TOKENS_PER_CALL = 32;
 const TOKENS_PER_TOOL = 64;
+/** What Anthropic says to a model about a tool that its definition does not describe. */
+const TOKENS_PER_NATIVE_TOOL = 2_048;
 /** The most tokens that common vision models use for one picture. */
 const TOKENS_PER_IMAGE = 16_384;
 /** Base64 characters per token, for sound with the strongest compression that speech allows. */
@@ -79,8 +81,9 @@ function textTokens(part: Exclude<UserPart | AssistantPart, Medium>): number {
   }
 }
 
-function toolTokens({ name, description, parameters }: ToolDefinition): number {
-  return TOKENS_PER_TOOL + bytes(name) + bytes(description) + jsonBytes(parameters);
+function toolTokens({ name, description, parameters, native }: ToolDefinition): number {
+  const known = native === undefined ? 0 : TOKENS_PER_NATIVE_TOOL + jsonBytes(native);
+  return TOKENS_PER_TOOL + bytes(name) + bytes(description) + jsonBytes(parameters) + known;
 }
 
 function bytes(text = ""): number {

@@ -151,9 +151,11 @@ export class CallMeter {
     return this.#entry?.recordStart();
   }
 
-  /** Begins the round again with another model. A model that has not answered has used nothing. */
+  /**
+   * Begins the round again with another model. A model that has not answered has used nothing, unless its error says so.
+   */
   retry({ model, inputTokens, budget }: MeteredRound): void {
-    if (this.#round?.isAnswered) this.endRound();
+    if (this.#round?.isAnswered || this.#round?.end !== undefined) this.endRound();
     this.#model = model;
     this.#round = new RoundUsage(inputTokens, budget);
   }
@@ -166,6 +168,11 @@ export class CallMeter {
     if (now - this.#progressAt < PROGRESS_EVERY_MS) return;
     this.#progressAt = now;
     this.#entry?.progress(this.#progress());
+  }
+
+  /** Notes what a model has used that failed without an answer, if its error says so. */
+  observeFailure(error: ServiceError): void {
+    if (error.usage !== undefined) this.#round?.observe([{ type: "error", error }]);
   }
 
   /**
@@ -207,6 +214,7 @@ export class CallMeter {
     const clientLeft = signal.aborted && !(signal.reason instanceof ServiceError);
     const outcome = UPSTREAM_REFUSALS.has(error.code) ? "rate_limited" : "error";
     const status = clientLeft ? CLIENT_CLOSED_REQUEST : error.status;
+    this.observeFailure(error);
     if (this.#isUnused(error)) this.#round = undefined;
     await this.#close(clientLeft ? "aborted" : outcome, isAnswered ? 200 : status);
   }
@@ -215,7 +223,8 @@ export class CallMeter {
    * A round that was refused or never reached an engine costs its key nothing. Otherwise a client that retries while an
    * engine is down would use up its month. The engine may have worked on an aborted round until the abort.
    */
-  #isUnused({ code }: ServiceError): boolean {
+  #isUnused({ code, usage }: ServiceError): boolean {
+    if (usage !== undefined) return false;
     return !this.#round?.isAnswered && !this.#call.signal.aborted && !TIMEOUTS.has(code);
   }
 

@@ -56,8 +56,8 @@ export class RoundUsage {
       outputTokens: Math.min(this.outputTokensSoFar, this.#budget.outputTokens),
       estimated: true,
     };
-    if (this.#end?.type !== "finish" || this.#end.usage === undefined) return estimate;
-    return withCounts(this.#end.usage, estimate);
+    const reported = this.#end?.type === "error" ? this.#end.error.usage : this.#end?.usage;
+    return reported === undefined ? estimate : withCounts(reported, estimate);
   }
 
   /**
@@ -66,7 +66,8 @@ export class RoundUsage {
    */
   get charge(): number {
     const { inputTokens, outputTokens } = this.usage;
-    if (this.#end?.type === "finish") return inputTokens + outputTokens;
+    const isReported = this.#end?.type === "error" && this.#end.error.usage !== undefined;
+    if (this.#end?.type === "finish" || isReported) return inputTokens + outputTokens;
     const charged = Math.min(chargeTokens(this.#bytes), this.#budget.outputTokens);
     return inputTokens + Math.max(outputTokens, charged);
   }

@@ -40,7 +40,8 @@ const createMessage = {
     "With `stream` true the answer is a server-sent event stream that ends with `message_stop`; an error after its " +
     "start is an `error` event, and nothing follows it. Silence is filled with `ping` events. Any version and any beta " +
     "header is accepted; `thread` is refused with `details.error_code` `thread_unsupported_request`, upon which " +
-    "Anthropic's tool runner sends the whole conversation; tools that run on a vendor's own servers and what came of them are ignored. The input of a " +
+    "Anthropic's tool runner sends the whole conversation; tools that run on a vendor's own servers and what came of " +
+    "them are ignored, and those that Anthropic's models know and the client runs go to these models alone. The input of a " +
     "call that the limit cut off is its text as `{value}`.",
   security: KEY_SECURITY,
   request: {

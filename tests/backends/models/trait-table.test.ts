@@ -9,6 +9,8 @@ describe("What the names of models tell", () => {
       { thinking: false, vision: true, maxOutputTokens: 16_384 },
     ],
     ["openai", "gpt-4", { thinking: false, vision: false, contextLength: 8_192 }],
+    ["openai", "ft:gpt-4o-mini-2024-07-18:org::id", { thinking: false, maxOutputTokens: 16_384 }],
+    ["openai", "ft:gpt-4-0613:audio-pro::id", { thinking: false, contextLength: 8_192 }],
     ["openai", "gpt-4.1-nano", { thinking: false, maxOutputTokens: 32_768 }],
     ["openai", "gpt-4o-audio-preview", { audio: true, vision: false }],
     ["openai", "gpt-5.2-chat-latest", { thinking: false }],

@@ -89,14 +89,15 @@ export interface CloudCall {
   readonly request?: Partial<ChatRequest>;
   readonly forward?: readonly string[];
   readonly passthrough?: CallOptions["passthrough"];
+  readonly onIgnored?: CallOptions["onIgnored"];
 }
 
 /** What the one call for an answer puts on the wire. */
 export async function sentBy(server: ScriptedUpstream, call: CloudCall): Promise<SentCall> {
-  const { cloud, model, request, forward = [], passthrough } = call;
+  const { cloud, model, request, forward = [], passthrough, onIgnored } = call;
   const backend = cloudAt(cloud, server.url, { forward });
   const whole = chatRequest({ stream: false, ...request });
-  await backend.chat(whole, cloudModel(cloud, model), { signal: never(), passthrough });
+  await backend.chat(whole, cloudModel(cloud, model), { signal: never(), passthrough, onIgnored });
   return lastCall(server);
 }
 

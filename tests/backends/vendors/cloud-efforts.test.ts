@@ -186,6 +186,24 @@ describe("4.4 cloud vendor 3: none and high applied, max becomes high", () => {
   });
 });
 
+describe("The budget of cloud vendor 3's older models", () => {
+  it.each([
+    ["gemini-2.5-flash", 8_192, 4_096],
+    ["gemini-2.5-pro", 8_192, 4_096],
+    ["gemini-2.5-pro", 65_536, 24_576],
+    ["gemini-2.5-pro", 100, 128],
+    ["gemini-2.5-flash-lite", 600, 512],
+  ])("leaves %s half of the %i tokens that a key's limit allows", async (model, most, budget) => {
+    const request = { parameters: {}, reservedOutputTokens: most };
+    for (const effort of ["high", "max"] as const) {
+      expect(await said("google", model, effort, { request })).toEqual({
+        maxOutputTokens: most,
+        thinkingConfig: { thinkingBudget: budget, includeThoughts: true },
+      });
+    }
+  });
+});
+
 describe("4.4 cloud vendor 4: unsupported, model default", () => {
   it.each(["none", "low", "medium", "high", "max"] as const)("%s", async (effort) => {
     expect(await said("compatible", "grok-4", effort)).toBeUndefined();

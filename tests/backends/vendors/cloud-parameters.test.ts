@@ -6,7 +6,15 @@ import {
   type ScriptedUpstream,
   startScriptedUpstream,
 } from "../../support/servers/scripted-upstream.ts";
-import { type CloudCall, sentBy, shortAnswer } from "./cloud-calls.ts";
+import { chatRequest } from "../support.ts";
+import {
+  type CloudCall,
+  cloudAt,
+  cloudModel,
+  lastCall,
+  sentBy,
+  shortAnswer,
+} from "./cloud-calls.ts";
 
 let server: ScriptedUpstream;
 beforeAll(async () => {
@@ -192,6 +200,69 @@ describe("4.3 tools and tool_choice", () => {
   ] as const)("are applied by %s", async (cloud, model) => {
     const { body } = await sentBy(server, { cloud, model, request });
     expect(JSON.stringify(body["tools"])).toContain("look");
+  });
+});
+
+describe("Tools that Anthropic's models know and the client runs", () => {
+  const native = (name: string, type: string) => ({ name, native: { type, name } });
+  const BASH = native("bash", "bash_20250124");
+  const forced = { type: "tool", name: "bash" } as const;
+
+  it("go to these models as they are, and may be forced", async () => {
+    const cacheControl = { type: "ephemeral" };
+    const { body, headers } = await sentBy(server, {
+      ...{ cloud: "anthropic", model: "claude-sonnet-4-5" },
+      request: { tools: [{ ...BASH, cacheControl }, { name: "look" }], toolChoice: forced },
+      onIgnored: () => expect.unreachable(),
+    });
+    expect(body["tools"]).toMatchObject([
+      { type: "bash_20250124", name: "bash", cache_control: cacheControl },
+      { name: "look", input_schema: { type: "object" } },
+    ]);
+    expect(Object.keys(Object(body["tools"])[0])).not.toContain("input_schema");
+    expect(body["tool_choice"]).toEqual(forced);
+    expect(headers.has("anthropic-beta")).toBe(false);
+  });
+
+  it.each([
+    [["text_editor_20250728", "memory_20250818"], undefined],
+    [["computer_20250124", "bash_20250124"], "computer-use-2025-01-24"],
+    [["computer_20251124"], "computer-use-2025-11-24"],
+    [["computer_20241022", "bash_20241022"], "computer-use-2024-10-22"],
+  ])("bring the beta header that they need: %j", async (types, beta) => {
+    const tools = types.map((type) => native(type, type));
+    const model = "claude-opus-4-6";
+    const { headers } = await sentBy(server, { cloud: "anthropic", model, request: { tools } });
+    expect(headers.get("anthropic-beta")).toBe(beta);
+    const options = { signal: new AbortController().signal };
+    const asked = chatRequest({ tools });
+    await cloudAt("anthropic", server.url).countTokens?.(
+      asked,
+      cloudModel("anthropic", model),
+      options,
+    );
+    expect(lastCall(server).headers.get("anthropic-beta")).toBe(beta);
+  });
+
+  it.each([
+    ["openai", "gpt-4o"],
+    ["openai", "gpt-5-pro"],
+    ["google", "gemini-2.5-flash"],
+    ["compatible", "grok-4"],
+  ] as const)("are not offered to %s's %s, which is said", async (cloud, model) => {
+    const told: (readonly string[])[] = [];
+    const onIgnored = (names: readonly string[]) => void told.push(names);
+    const call = { cloud, model, onIgnored, passthrough: true } as const;
+    const beside = { tools: [BASH, { name: "look" }], toolChoice: forced };
+    const { body } = await sentBy(server, { ...call, request: beside });
+    expect(JSON.stringify(body["tools"])).toContain("look");
+    expect(JSON.stringify(body["tools"])).not.toContain("bash");
+    expect(body).not.toHaveProperty("tool_choice");
+    const alone = { tools: [BASH], toolChoice: { type: "required" } } as const;
+    expect((await sentBy(server, { ...call, request: alone })).body).not.toHaveProperty("tools");
+    const ignored = expect.arrayContaining(["tools[bash_20250124]", "tool_choice"]);
+    expect(told).toEqual([ignored, ignored]);
+    expect(told.flat()).not.toContain("tools");
   });
 });
 

@@ -286,6 +286,20 @@ describe("messages", () => {
     });
   });
 
+  it("of the assistant may hold calls of custom tools, as the responses format reads them", () => {
+    const custom = { id: "c1", type: "custom", custom: { name: "patch", input: 'a\n"b"' } };
+    expect(withMessage({ role: "assistant", tool_calls: [custom, call("c2", "{}")] })).toEqual({
+      role: "assistant",
+      content: [
+        {
+          ...{ type: "tool-call", callId: "c1", name: "patch" },
+          arguments: '{"input":"a\\n\\"b\\""}',
+        },
+        { type: "tool-call", callId: "c2", name: "f", arguments: "{}" },
+      ],
+    });
+  });
+
   it.each([null, "", [], undefined])(
     "of the assistant and of tools may have the content %j",
     (content) => {
@@ -544,6 +558,14 @@ describe("each wrong field is a 400 that names it", () => {
     [
       message({ role: "assistant", tool_calls: [call("c", 5)] }),
       "messages[0].tool_calls[0].function.arguments",
+    ],
+    [
+      message({ role: "assistant", tool_calls: [{ id: "c", type: "custom" }] }),
+      "messages[0].tool_calls[0].custom",
+    ],
+    [
+      message({ role: "assistant", tool_calls: [{ ...call("c", "{}"), type: "other" }] }),
+      "messages[0].tool_calls[0].type",
     ],
     [
       message({ role: "assistant", function_call: { name: "f" } }),

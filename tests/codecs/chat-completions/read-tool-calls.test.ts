@@ -200,6 +200,31 @@ describe("tool calls of vendors", () => {
     expect(addUp(events).calls).toEqual([{ id: "x", name: "f", arguments: '{"a":1}' }]);
   });
 
+  it.each([
+    [0, ["", '{"a"', ':{"b":1', "}}"]],
+    [undefined, ['{"a"', ':{"b":1', "}}"]],
+  ])("may repeat the name alone in every fragment, at index %j", (index, pieces) => {
+    const chunks = [...pieces, "[]"].map((piece) => calls(fragment(index, piece, { name: "f" })));
+    const { calls: read } = addUp(readChunks(...chunks, FINISH));
+    expect(read.map((call) => call.arguments)).toEqual(['{"a":{"b":1}}', "[]"]);
+  });
+
+  it("may have another id in every fragment, and a name in the first", () => {
+    const events = readChunks(
+      calls(fragment(0, "", { id: "x", name: "f" })),
+      ...['{"a"', ":1", "}", ""].map((piece, at) => calls(fragment(0, piece, { id: `x${at}` }))),
+      calls(fragment(0, "{}", { id: "y", name: "g" })),
+      FINISH,
+    );
+    expect(addUp(events)).toMatchObject({
+      calls: [
+        { id: "x", name: "f", arguments: '{"a":1}' },
+        { id: "y", name: "g", arguments: "{}" },
+      ],
+      end: "tool-calls",
+    });
+  });
+
   it("may all have the index 0, whole, with ids or without", () => {
     for (const ids of [
       ["x", "y"],

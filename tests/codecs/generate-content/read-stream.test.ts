@@ -205,6 +205,30 @@ describe("the end of a stream", () => {
     expect(events.at(-1)).toMatchObject({ usage: { inputTokens: 3, outputTokens: 5 } });
   });
 
+  it("has every count that came, though a later chunk has fewer", () => {
+    const usage = (counts: object) => ({ usageMetadata: counts });
+    const events = readChunks(
+      {
+        ...text("Hi"),
+        ...usage({ promptTokenCount: 30, thoughtsTokenCount: 7, cachedContentTokenCount: 20 }),
+      },
+      ending("STOP", usage({ candidatesTokenCount: 5, cachedContentTokenCount: null })),
+    );
+    expect(events.at(-1)).toMatchObject({
+      usage: { inputTokens: 30, outputTokens: 12, cachedTokens: 20, reasoningTokens: 7 },
+    });
+  });
+
+  it("says what an answer has used that failed", () => {
+    const usageMetadata = { promptTokenCount: 30, thoughtsTokenCount: 500 };
+    const end = ending("MALFORMED_FUNCTION_CALL", { usageMetadata });
+    const usage = { inputTokens: 30, outputTokens: 500, reasoningTokens: 500 };
+    expect(readChunks(end)).toMatchObject([{ type: "start" }, { type: "error", error: { usage } }]);
+    expect(() => generateContentClient.readAnswer(JSON.stringify(end))).toThrow(
+      expect.objectContaining({ usage }),
+    );
+  });
+
   it("of a prompt that was blocked is the filter's", () => {
     const events = readChunks({ promptFeedback: { blockReason: "SAFETY" } });
     expect(events.map(({ type }) => type)).toEqual(["start", "finish"]);

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { messagesClient } from "../../../src/codecs/messages/client.ts";
 import { messagesServer } from "../../../src/codecs/messages/server.ts";
 import type { AnswerBlock, ChatAnswer } from "../../../src/core/chat/chat-answer.ts";
 import type { ChatEvent, FinishReason } from "../../../src/core/chat/chat-event.ts";
+import { foldEvents } from "../../../src/core/chat/fold-events.ts";
 import { ServiceError } from "../../../src/core/service-error.ts";
 import { readMessageStream } from "../../support/clients/message-stream.ts";
 import { CONTEXT, PLAIN_FORM } from "./stream-upstreams.ts";
@@ -19,6 +21,10 @@ function encode(whole: ChatAnswer, form = PLAIN_FORM) {
 
 function stream(events: readonly ChatEvent[], form = PLAIN_FORM) {
   return readMessageStream(messagesServer.streamEncoder(CONTEXT, form).encode(events));
+}
+
+async function* batchOf(events: readonly ChatEvent[]) {
+  yield events;
 }
 
 const text = (said: string): AnswerBlock => ({ kind: "text", text: said, extras: [] });
@@ -157,6 +163,21 @@ describe("a whole messages answer", () => {
       content: [{ type: "text", text: "No." }],
       stop_reason: "refusal",
       stop_details: { type: "refusal" },
+    });
+  });
+
+  it("keeps what Anthropic says of a refusal, whole and streamed", async () => {
+    const details = { category: "cyber", explanation: "Not this." };
+    const stop_details = { type: "refusal", ...details };
+    const body = { content: [], stop_reason: "refusal", stop_details };
+    const events = messagesClient.readAnswer(JSON.stringify(body));
+    const frames = messagesServer.streamEncoder(CONTEXT, PLAIN_FORM).encode(events);
+    expect(frames).toContain(`"stop_details":${JSON.stringify(stop_details)}`);
+    const whole = await foldEvents(batchOf(events));
+    expect(encode(whole)).toMatchObject({ stop_reason: "refusal", stop_details });
+    const other = { ...body, stop_reason: "end_turn", stop_details: { type: "other" } };
+    expect(messagesClient.readAnswer(JSON.stringify(other)).at(-1)).toMatchObject({
+      refusal: undefined,
     });
   });
 

@@ -251,6 +251,25 @@ describe("the blocks of a user's turn", () => {
     ).toEqual([{ type: "text", text: "A page\n\nhttps://example.com\n\none\n\ntwo" }]);
   });
 
+  it("keep the mark of a document in parts, on its last one", () => {
+    const document = (...content: object[]) =>
+      userParts({
+        ...{ type: "document", title: "Report", cache_control: MARK },
+        source: { type: "content", content },
+      });
+    const said = { type: "text", text: "one" };
+    expect(document(said)).toEqual([
+      { type: "text", text: "Report" },
+      { ...said, cacheControl: MARK },
+    ]);
+    expect(document()).toEqual([{ type: "text", text: "Report", cacheControl: MARK }]);
+    const own = { type: "ephemeral" };
+    expect(document({ ...said, cache_control: own })?.at(-1)).toEqual({
+      ...said,
+      cacheControl: own,
+    });
+  });
+
   it("are results of calls, each a message, before the text that follows them", () => {
     expect(
       messages({
@@ -340,6 +359,31 @@ describe("the blocks of an assistant's turn", () => {
     ]);
   });
 
+  it("may begin with a compaction, which says what was dropped before it", () => {
+    const compaction = { type: "compaction", encrypted_content: "x", cache_control: MARK };
+    const said = { type: "text", text: "Go on." };
+    expect(turn({ ...compaction, content: "They spoke of tea." }, said)).toEqual([
+      { type: "text", text: "They spoke of tea.", cacheControl: MARK },
+      said,
+    ]);
+    // One that failed.
+    expect(turn({ ...compaction, content: null }, said)).toEqual([said]);
+  });
+
+  it("lose a file of the vendor's container, which is said; the user's is refused", () => {
+    const upload = { type: "container_upload", file_id: "file_1" };
+    const said = { type: "text", text: "Made." };
+    const parsed = parse({ messages: [{ role: "assistant", content: [said, upload] }] });
+    expect(parsed.request.messages[0]?.content).toEqual([said]);
+    expect(parsed.names.ignored).toEqual(["messages[container_upload]"]);
+    expect(() => userParts(said, upload)).toThrow(
+      expect.objectContaining({
+        code: "unsupported_parameter",
+        param: "messages[0].content[1].file_id",
+      }),
+    );
+  });
+
   it("may be none: an earlier answer had no content", () => {
     expect(turn()).toEqual([]);
     expect(messages({ role: "assistant", content: "" })[0]?.content).toEqual([]);
@@ -362,6 +406,24 @@ describe("the tools", () => {
     expect(asked.tools.map(({ name }) => name)).toEqual(["get_time"]);
     expect(asked.toolChoice).toBeUndefined();
   });
+
+  it.each(["bash_20250124", "text_editor_20250728", "memory_20250818", "computer_20251124"])(
+    "that Anthropic's models know and the client runs are kept as they are: %s",
+    (type) => {
+      const definition = { type, name: "known", max_characters: 10_000 };
+      const hosted = { defer_loading: false, allowed_callers: ["direct"] };
+      const parsed = parse({
+        tools: [{ ...definition, ...hosted, cache_control: MARK }],
+        tool_choice: { type: "tool", name: "known" },
+      });
+      expect(parsed.request.tools).toEqual([
+        { name: "known", native: definition, cacheControl: MARK },
+      ]);
+      expect(parsed.request.toolChoice).toEqual({ type: "tool", name: "known" });
+      expect(parsed.names.ignored).toEqual([]);
+      expect(() => request({ tools: [{ type }] })).toThrow(/tools\[0\]\.name/);
+    },
+  );
 
   it("of the chat format are refused, not dropped", () => {
     const tools = [{ type: "function", function: { name: "f", parameters: { type: "object" } } }];

@@ -230,6 +230,15 @@ describe("the end of a stream", () => {
     expect(events.at(-1)).toMatchObject({ reason: "stop-sequence", stopSequence: "END" });
   });
 
+  it("tells why the answer was refused", () => {
+    const refusal = { category: null, explanation: "Not this." };
+    const end = ending("refusal", { stop_details: { type: "refusal", ...refusal } });
+    expect(readEvents(START, end, STOP).at(-1)).toMatchObject({
+      reason: "content-filter",
+      refusal,
+    });
+  });
+
   it("takes the last figures, and earlier ones where the last say nothing", () => {
     const events = readEvents(
       START,

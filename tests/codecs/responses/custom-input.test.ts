@@ -45,6 +45,7 @@ describe("the input of a custom tool", () => {
     ["cut in its midst", '{"input":"a\\nb', "a\nb"],
     ["cut in an escape", '{"input":"a\\u00', "a"],
     ["cut within a character", '{"input":"a\\ud83d', "a\ud83d"],
+    ["behind many blanks", `${" ".repeat(200)}{"input":"a\\n"}`, "a\n"],
     ["cut before it begins", '{"inp', '{"inp'],
     ["with a line break that is not escaped", '{"input":"a\nb"}', "a\nb"],
     ["with an escape that JSON does not know", '{"input":"\\d\\uzzzz"}', "\\d\\uzzzz"],
@@ -63,6 +64,20 @@ describe("the input of a custom tool", () => {
       expect(whole).toBe(expected);
       expect(pieces.join("")).toBe(expected);
     }
+  });
+
+  // A cost that grows with the square of their number takes minutes.
+  it.each([
+    ["of another form", '{"patch":"', "x", '"}'],
+    ["of blanks", " ", " ", '{"patch":"x"}'],
+    ["of the usual form", '{"input":"', "x", '"}'],
+  ])("is read at once from 400,000 pieces %s", { timeout: 20_000 }, (_, first, piece, last) => {
+    const input = new CustomInput();
+    input.push(first);
+    for (let count = 0; count < 400_000; count++) input.push(piece);
+    input.push(last);
+    input.end();
+    expect(input.text).toBe(piece === " " ? "x" : "x".repeat(400_000));
   });
 });
 

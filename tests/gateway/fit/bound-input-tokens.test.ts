@@ -58,6 +58,13 @@ function manyTurns(count: number): ChatRequest {
 }
 
 describe("The bound of a prompt's tokens", () => {
+  it("covers what Anthropic says of a tool that it knows without a description", () => {
+    const plain = { name: "bash" };
+    const native = { ...plain, native: { type: "bash_20250124", name: "bash" } };
+    const withTool = (tool: typeof plain) => total(chatRequest({ tools: [tool], parameters: {} }));
+    expect(withTool(native)).toBeGreaterThanOrEqual(withTool(plain) + 2_048);
+  });
+
   let simulator: TestSimulator;
   beforeAll(async () => {
     simulator = await startSimulator({ engine: "vllm" });

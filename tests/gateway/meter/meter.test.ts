@@ -103,6 +103,32 @@ async function drain(metering: Promise<ChatEvents>): Promise<ChatEvent[]> {
 }
 
 describe("the meter", () => {
+  it("counts what a failed answer has used, where its vendor says so", async () => {
+    const usage = { inputTokens: 30, outputTokens: 500, reasoningTokens: 500 };
+    const error = new ServiceError("upstream_error", "No valid call.", { usage });
+    const used = { inputTokens: 30, outputTokens: 500, outcome: "error", estimated: false };
+    const atOnce = await openCall();
+    await failed(atOnce.meter, error);
+    expect(atOnce.records).toMatchObject([{ ...used, status: 502, firstTokenMs: null }]);
+    const amid = await openCall();
+    await drain(metered(amid.meter, source([start, delta("Hi")], [{ type: "error", error }])));
+    expect(amid.records).toMatchObject([used]);
+    expect([...atOnce.settled, ...amid.settled]).toEqual([530, 530]);
+  });
+
+  it("adds it to what a fallback uses, and nothing for failures that do not say", async () => {
+    const usage = { inputTokens: 30, outputTokens: 500 };
+    const { meter, records, settled } = await openCall();
+    meter.observeFailure(new ServiceError("upstream_error", "No valid call.", { usage }));
+    meter.retry({ model: "n", inputTokens: 7 });
+    meter.observeFailure(new ServiceError("upstream_timeout", "Too slow."));
+    meter.retry({ model: "o", inputTokens: 7 });
+    const end: ChatEvent = { type: "finish", reason: "stop", usage };
+    await drain(metered(meter, source([start, end])));
+    expect(records).toMatchObject([{ model: "o", inputTokens: 60, outputTokens: 1_000 }]);
+    expect(settled).toEqual([1_060]);
+  });
+
   it("writes the vendor's figures before the end of the stream is handed out", async () => {
     const { meter, records, time } = await openCall();
     const usage = { inputTokens: 11, outputTokens: 5, cachedTokens: 3, reasoningTokens: 2 };

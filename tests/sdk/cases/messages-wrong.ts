@@ -48,7 +48,7 @@ const wrongBodies: readonly Wrong[] = [
   [BLOCK, block(null)],
   [`${BLOCK}.type`, block({ text: "hello" })],
   [`${BLOCK}.type`, block({ type: "video", source: {} })],
-  [`${BLOCK}.type`, block({ type: "container_upload", file_id: "file_1" })],
+  [`${BLOCK}.file_id`, block({ type: "container_upload", file_id: "file_1" })],
   [`${BLOCK}.type`, block({ type: "thinking", thinking: "Hm" })],
   [`${BLOCK}.type`, block({ type: "tool_use", id: "a", name: "f", input: {} })],
   [`${BLOCK}.text`, block({ type: "text" })],

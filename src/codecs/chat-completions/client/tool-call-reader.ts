@@ -15,7 +15,6 @@ interface Call {
   block: number | undefined;
   /** Arguments that came before the name. */
   pending: string;
-  hasArguments: boolean;
   readonly progress: JsonProgress;
 }
 
@@ -103,12 +102,13 @@ export class ToolCallReader {
       return call;
     }
     if (id !== "") return this.#calls.find((call) => call.id === id);
-    return name === "" ? this.#calls[place] : undefined;
+    const call = this.#calls[place];
+    return name === "" || call?.progress.read() === "within" ? call : undefined;
   }
 
   #add({ index, id }: Fragment): Call {
     const call: Call = {
-      ...{ id, block: undefined, pending: "", hasArguments: false },
+      ...{ id, block: undefined, pending: "" },
       progress: new JsonProgress(),
     };
     this.#calls.push(call);
@@ -135,7 +135,6 @@ export class ToolCallReader {
         "The engine continued a tool call that it had ended.",
       );
     }
-    call.hasArguments = true;
     call.progress.add(text);
     this.#writer.callDelta(call.block, text);
   }
@@ -149,10 +148,15 @@ export class ToolCallReader {
   }
 }
 
-/** Reports whether a fragment starts another call. Vendors that give every call the index 0 send each call whole. */
+/**
+ * Reports whether a fragment starts another call. Vendors that give every call the index 0 send each call whole. Others
+ * repeat the name in every fragment of a call, or give each an id of its own.
+ */
 function isAnother(call: Call, id: string, name: string): boolean {
-  if (id !== "" && call.id !== "") return id !== call.id;
-  return id === "" && name !== "" && call.hasArguments;
+  const hasOtherId = id !== "" && call.id !== "" && id !== call.id;
+  if (hasOtherId && name !== "") return true;
+  const isMarked = hasOtherId || (id === "" && name !== "");
+  return isMarked && call.progress.read() === "after";
 }
 
 function readFragment(value: JsonObject): Omit<Fragment, "place"> {

@@ -80,11 +80,17 @@ function parseAssistant(message: AssistantWire, index: number): AssistantPart[] 
 
 type WireCall = NonNullable<AssistantWire["tool_calls"]>[number];
 
-function parseCall({ id, function: called }: WireCall): ToolCallPart {
-  const { name, arguments: text } = called;
+function parseCall(call: WireCall): ToolCallPart {
+  const { id: callId } = call;
+  if (call.type === "custom") {
+    // The form in which a model calls a custom tool that is offered to it as a function.
+    const { name, input } = call.custom;
+    return { type: "tool-call", callId, name, arguments: JSON.stringify({ input }) };
+  }
+  const { name, arguments: text } = call.function;
   return {
     type: "tool-call",
-    callId: id,
+    callId,
     name,
     arguments: typeof text === "object" && text !== null ? JSON.stringify(text) : (text ?? ""),
   };

@@ -20,7 +20,7 @@ import {
 // The request as clients send it. Unknown fields are kept, and null means absent. The schemas only check and describe;
 // the code reads the client's own body, so that a key such as `__proto__` stays plain data.
 
-const toolCall = z.looseObject({
+const functionCall = z.looseObject({
   id: z.string(),
   type: z.literal("function").nullish(),
   function: z.looseObject({
@@ -31,6 +31,14 @@ const toolCall = z.looseObject({
       .describe("JSON text, passed on byte for byte."),
   }),
 });
+
+const customCall = z.looseObject({
+  id: z.string(),
+  type: z.literal("custom"),
+  custom: z.looseObject({ name: z.string(), input: z.string() }),
+});
+
+const toolCall = z.discriminatedUnion("type", [functionCall, customCall]);
 
 const name = z.string().nullish();
 const systemContent = z.union([z.string(), z.array(textPart).min(1)]);

@@ -30,7 +30,9 @@ export function buildTools(
   return { tools, choice: tools.length === 0 ? undefined : { type: "none" } };
 }
 
-function buildTool({ name, description, parameters, strict, cacheControl }: ToolDefinition): Block {
+function buildTool(tool: ToolDefinition): Block {
+  const { name, description, parameters, strict, cacheControl, native } = tool;
+  if (native !== undefined) return { fields: native, cacheControl };
   const schema = { properties: {}, ...parameters, type: "object" };
   return {
     fields: { name, description, input_schema: schema, strict: strict === true || undefined },

@@ -1,27 +1,12 @@
-import type { FinishReason } from "../../../core/chat/chat-event.ts";
 import { markSeal } from "../../../core/chat/seal.ts";
 import { ServiceError } from "../../../core/service-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json/json.ts";
 import { rawElements, rawMember } from "../../../lib/json/raw-json.ts";
 import { brokenOff, notAnAnswer, parseAnswerObject } from "../../shared/answer-json.ts";
 import { EventWriter } from "../../shared/event-writer.ts";
+import { readRefusal, readStopReason } from "./read-end.ts";
 import { UsageReader } from "./read-usage.ts";
 import { toVendorError } from "./vendor-errors.ts";
-
-/** Any other word is a natural end. */
-const REASONS: ReadonlyMap<unknown, FinishReason> = new Map<string, FinishReason>([
-  ["max_tokens", "length"],
-  ["stop_sequence", "stop-sequence"],
-  ["pause_turn", "paused"],
-  ["refusal", "content-filter"],
-  ["model_context_window_exceeded", "context-full"],
-]);
-
-/** Maps the vendor's word to a reason. An answer that ends naturally and has calls ends because of them. */
-function readStopReason(word: unknown, hasCalls: boolean): FinishReason {
-  const reason = REASONS.get(word) ?? "stop";
-  return hasCalls && reason === "stop" ? "tool-calls" : reason;
-}
 
 /**
  * The maximum number of characters of the vendor's answer id in a generated call id; ids have at most 64 characters.
@@ -48,6 +33,7 @@ export class AnswerReader {
   #seed = "";
   #stopReason: unknown;
   #stopSequence: unknown;
+  #stopDetails: unknown;
 
   /** Reads one event of a stream. */
   readEvent(data: string): void {
@@ -222,9 +208,10 @@ export class AnswerReader {
   }
 
   #readEnd(delta: JsonValue | undefined, usage: unknown): void {
-    const { stop_reason, stop_sequence } = isJsonObject(delta) ? delta : {};
+    const { stop_reason, stop_sequence, stop_details } = isJsonObject(delta) ? delta : {};
     this.#stopReason = stop_reason ?? this.#stopReason;
     this.#stopSequence = stop_sequence ?? this.#stopSequence;
+    this.#stopDetails = stop_details ?? this.#stopDetails;
     this.#usage.add(usage);
   }
 
@@ -235,6 +222,7 @@ export class AnswerReader {
       type: "finish",
       reason: readStopReason(this.#stopReason, this.#callIds.size > 0),
       stopSequence: typeof stopSequence === "string" ? stopSequence : undefined,
+      refusal: readRefusal(this.#stopDetails),
       usage: this.#usage.usage,
     });
   }

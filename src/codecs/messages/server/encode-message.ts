@@ -1,4 +1,9 @@
-import type { FinishEvent, FinishReason, Usage } from "../../../core/chat/chat-event.ts";
+import type {
+  FinishEvent,
+  FinishReason,
+  RefusalDetails,
+  Usage,
+} from "../../../core/chat/chat-event.ts";
 import { markSeal } from "../../../core/chat/seal.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import type { AnswerContext } from "../../codec.ts";
@@ -14,6 +19,8 @@ const WORDS = {
   "content-filter": "refusal",
   paused: "pause_turn",
 } as const satisfies Record<FinishReason, string>;
+
+const UNEXPLAINED: RefusalDetails = { category: null, explanation: null };
 
 type StopReason = (typeof WORDS)[FinishReason];
 
@@ -46,7 +53,7 @@ export function encodeMessage(
 
 /** Returns the fields that describe why a message ended; they are null until it ends. */
 export function encodeEnd(
-  finish: Pick<FinishEvent, "reason" | "stopSequence"> | undefined,
+  finish: Pick<FinishEvent, "reason" | "stopSequence" | "refusal"> | undefined,
   refuses: boolean,
   { fillsCacheOnly }: MessagesForm,
 ): JsonObject {
@@ -55,7 +62,7 @@ export function encodeEnd(
     stop_reason: reason,
     stop_sequence: reason === "stop_sequence" ? (finish?.stopSequence ?? null) : null,
     stop_details:
-      reason === "refusal" ? { type: "refusal", category: null, explanation: null } : null,
+      reason === "refusal" ? { type: "refusal", ...(finish?.refusal ?? UNEXPLAINED) } : null,
   };
 }
 

@@ -1,7 +1,7 @@
 import type { ChatRequest } from "../../../core/chat/chat-request.ts";
 import { type ClientNames, saysSomething, typeName } from "../../shared/client-names.ts";
 import { namesOfEffort, readOwnMetadata } from "../../shared/metadata-extension.ts";
-import { countRequestSchema, type MessagesRequest } from "./wire.ts";
+import { countRequestSchema, isNativeType, type MessagesRequest } from "./wire.ts";
 import { isHostedBlock } from "./wire-blocks.ts";
 
 const KNOWN_FIELDS: ReadonlySet<string> = new Set(Object.keys(countRequestSchema.shape));
@@ -46,7 +46,7 @@ function unknownFields(request: MessagesRequest): string[] {
 
 function ignoredTools({ tools, tool_choice }: MessagesRequest, { toolChoice }: ChatRequest) {
   const names = (tools ?? []).flatMap(({ type }) =>
-    type == null || type === "custom" ? [] : [typeName("tools", type)],
+    type == null || type === "custom" || isNativeType(type) ? [] : [typeName("tools", type)],
   );
   const isForced = tool_choice?.type === "any" || tool_choice?.type === "tool";
   if (isForced && toolChoice === undefined) names.push("tool_choice");

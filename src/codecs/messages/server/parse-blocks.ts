@@ -3,6 +3,7 @@ import type {
   DocumentPart,
   ImagePart,
   TextPart,
+  UserPart,
 } from "../../../core/chat/chat-request.ts";
 import { formatPath } from "../../../lib/json/value-faults.ts";
 import { invalidValue } from "../../shared/check-request.ts";
@@ -53,11 +54,19 @@ export function parseText(
     : [{ type: "text", text, ...readCacheControl(block) }];
 }
 
-/** Returns a cache breakpoint, to be spread into a part. */
-export function readCacheControl({ cache_control }: Marked): {
+/** A cache breakpoint, or none, to be spread into a part. */
+export interface Mark {
   readonly cacheControl?: CacheControl;
-} {
+}
+
+/** Returns a block's cache breakpoint. */
+export function readCacheControl({ cache_control }: Marked): Mark {
   return cache_control == null ? {} : { cacheControl: cache_control as CacheControl };
+}
+
+/** Puts a cache breakpoint on the last part, unless it has one of its own. */
+export function markLastPart<Kind extends UserPart>(parts: readonly Kind[], mark: Mark): Kind[] {
+  return parts.map((part, index) => (index === parts.length - 1 ? { ...mark, ...part } : part));
 }
 
 function parseImage(block: Block<"image">, path: Path): ImagePart {
@@ -76,10 +85,10 @@ function parseDocument(block: Block<"document">, path: Path): Part[] {
     case "text":
       return parseText(block, [...heads, source.data]);
     case "content":
-      return [
-        ...parseText({}, heads),
-        ...parseContent(source.content, [...path, "source", "content"]),
-      ];
+      return markLastPart(
+        [...parseText({}, heads), ...parseContent(source.content, [...path, "source", "content"])],
+        readCacheControl(block),
+      );
     case "base64":
     case "url": {
       const document: DocumentPart = {

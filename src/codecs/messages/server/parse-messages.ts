@@ -6,7 +6,15 @@ import type {
   UserPart,
 } from "../../../core/chat/chat-request.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
-import { parseBlock, parseContent, parseText, readCacheControl } from "./parse-blocks.ts";
+import { fileIdRefused } from "../../shared/parse-file.ts";
+import {
+  type Mark,
+  markLastPart,
+  parseBlock,
+  parseContent,
+  parseText,
+  readCacheControl,
+} from "./parse-blocks.ts";
 import type { ReadInput } from "./raw-inputs.ts";
 import { readToolId } from "./tool-ids.ts";
 import type { MessagesRequest, WireMessage } from "./wire.ts";
@@ -40,8 +48,6 @@ export function parseMessages(
   return [...parseSystem(system), ...conversation];
 }
 
-type Mark = ReturnType<typeof readCacheControl>;
-
 /** Applies a cache breakpoint of the whole body to the last block. The block's own breakpoint wins. */
 function markLast(message: ChatMessage, mark: Mark): ChatMessage {
   switch (message.role) {
@@ -54,10 +60,6 @@ function markLast(message: ChatMessage, mark: Mark): ChatMessage {
     case "assistant":
       return message;
   }
-}
-
-function markLastPart<Part extends UserPart>(parts: readonly Part[], mark: Mark): Part[] {
-  return parts.map((part, index) => (index === parts.length - 1 ? { ...mark, ...part } : part));
 }
 
 function parseMessage(message: WireMessage, index: number, readInput: ReadInput): ChatMessage[] {
@@ -99,6 +101,10 @@ function parseUser({ content }: Turn<"user">, path: Path): ChatMessage[] {
     parts = [];
   };
   for (const [index, block] of content.entries()) {
+    // Dropped, the model would answer without the file that it is asked about.
+    if (block.type === "container_upload") {
+      throw fileIdRefused([...path, index, "file_id"], "the file itself in a 'document' block");
+    }
     if (!isKnown<UserBlock>(block)) continue;
     if (block.type === "tool_result") {
       endParts();
@@ -146,6 +152,8 @@ function parseAssistantBlock(
   switch (block.type) {
     case "text":
       return parseText(block);
+    case "compaction":
+      return parseText({ ...block, text: block.content });
     case "thinking": {
       const { thinking: text, signature } = block;
       return [{ type: "reasoning", text, ...(signature && { signature }) }];

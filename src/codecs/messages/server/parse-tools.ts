@@ -1,8 +1,14 @@
-import type { ToolChoice, ToolDefinition } from "../../../core/chat/chat-request.ts";
+import type { NativeTool, ToolChoice, ToolDefinition } from "../../../core/chat/chat-request.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { checkRequest, invalidValue } from "../../shared/check-request.ts";
 import { readCacheControl } from "./parse-blocks.ts";
-import { customTool, type MessagesRequest, type ToolChange } from "./wire.ts";
+import {
+  customTool,
+  isNativeType,
+  type MessagesRequest,
+  nativeTool,
+  type ToolChange,
+} from "./wire.ts";
 
 interface ParsedTools {
   readonly tools: readonly ToolDefinition[];
@@ -36,6 +42,7 @@ function parseTool(tool: { readonly type?: unknown }, path: Path): ToolDefinitio
   if (tool.type === "function") {
     throw invalidValue([...path, "type"], 'a tool as {"name", "input_schema"}', tool.type);
   }
+  if (isNativeType(tool.type)) return [parseNative(tool, path)];
   if (tool.type != null && tool.type !== "custom") return [];
   const given: unknown = tool;
   checkRequest(customTool, given, path);
@@ -49,6 +56,18 @@ function parseTool(tool: { readonly type?: unknown }, path: Path): ToolDefinitio
       ...readCacheControl(given),
     },
   ];
+}
+
+/** Parses a tool that only Anthropic's models know, without the fields that refer to tools which their vendor runs. */
+function parseNative(given: unknown, path: Path): ToolDefinition {
+  checkRequest(nativeTool, given, path);
+  const {
+    cache_control: _mark,
+    allowed_callers: _callers,
+    defer_loading: _defer,
+    ...native
+  } = given;
+  return { name: given.name, native: native as NativeTool, ...readCacheControl(given) };
 }
 
 /**

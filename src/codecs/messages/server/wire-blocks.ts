@@ -2,14 +2,21 @@ import * as z from "zod";
 
 // The blocks of a message as clients send them.
 
-/** Calls that the vendor's own servers ran, and their results. No other model can use them, so they are dropped. */
-const HOSTED_TYPE = /^(server|mcp)_tool_use$|_tool_result$|^mcp_tool_listing$|^fallback$/;
+/**
+ * Calls that the vendor's own servers ran, their results, and the files of the container that they ran in. No other
+ * model can use them, so they are dropped.
+ */
+const HOSTED_TYPE =
+  /^(server|mcp)_tool_use$|_tool_result$|^mcp_tool_listing$|^fallback$|^container_upload$/;
 
 const hostedBlock = z
   .looseObject({})
   // With `abort`, a union keeps searching its alternatives for the fault.
   .refine(isHostedBlock, { message: "expected a block of a hosted tool", abort: true })
-  .describe("`server_tool_use`, `…_tool_result` and the like of hosted tools are ignored.");
+  .describe(
+    "`server_tool_use`, `…_tool_result` and the like of hosted tools are ignored. A `container_upload` of the user is " +
+      "refused: files are not stored.",
+  );
 
 /** Returns true for a block that only the vendor's own servers can use. */
 export function isHostedBlock({ type }: { readonly type?: unknown }): boolean {
@@ -100,6 +107,12 @@ const redactedThinking = z.looseObject({
   data: z.string(),
 });
 
+const compaction = z.looseObject({
+  type: z.literal("compaction"),
+  content: z.string().nullish().describe("Read as text: it stands for the turns before it."),
+  cache_control: cacheControl,
+});
+
 const toolUse = z.looseObject({
   type: z.literal("tool_use"),
   id: z.string().min(1),
@@ -119,6 +132,7 @@ const knownAssistantBlock = z.discriminatedUnion("type", [
   textBlock,
   thinking,
   redactedThinking,
+  compaction,
   toolUse,
 ]);
 

@@ -37,7 +37,21 @@ const message = z.discriminatedUnion("role", [
   }),
 ]);
 
-/** A tool that the client runs. Tools of other types are the vendor's own and are dropped, whatever their content. */
+const NATIVE_TYPE = /^(bash|computer|memory|text_editor)_\d{8}$/;
+
+/** Returns true for the type of a tool that Anthropic's models know without a schema, and that the client runs. */
+export function isNativeType(type: unknown): boolean {
+  return typeof type === "string" && NATIVE_TYPE.test(type);
+}
+
+/** A tool of such a type. Tools that the vendor itself runs are dropped, whatever their content. */
+export const nativeTool = z.looseObject({
+  type: z.string(),
+  name: z.string().min(1),
+  cache_control: cacheControl,
+});
+
+/** A tool that the client defines and runs. */
 export const customTool = z.looseObject({
   type: z.literal("custom").nullish(),
   name: z.string().min(1),
@@ -52,7 +66,9 @@ export const customTool = z.looseObject({
 const tool = z
   .looseObject({ type: z.string().nullish() })
   .describe(
-    "`{name, description, input_schema, strict, cache_control}`. Tools that run on a vendor's servers are ignored.",
+    "`{name, description, input_schema, strict, cache_control}`, or one that Anthropic's models know and the client " +
+      "runs (`bash_…`, `computer_…`, `memory_…`, `text_editor_…`), which only they are offered. Tools that run on a " +
+      "vendor's servers are ignored.",
   );
 
 const integer = z.number().refine(Number.isInteger, "expected an integer");

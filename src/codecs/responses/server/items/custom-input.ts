@@ -2,6 +2,8 @@ import { isJsonObject } from "../../../../lib/json/json.ts";
 
 /** The beginning of arguments in the form that the model was asked for. */
 const OPENING = /^\s*\{\s*"input"\s*:\s*"/;
+/** Arguments without the opening in this many characters, blanks included, are taken to be in another form. */
+const MAX_OPENING_LENGTH = 64;
 const ESCAPES: ReadonlyMap<string, string> = new Map([
   ["b", "\b"],
   ["f", "\f"],
@@ -18,7 +20,9 @@ const LAST_IS_HIGH_SURROGATE = /[\ud800-\udbff]$/;
 export class CustomInput {
   /** Arguments that have not been read yet. */
   #held = "";
-  #state: "before" | "inside" | "after" = "before";
+  /** The pieces of arguments in another form. */
+  readonly #whole: string[] = [];
+  #state: "before" | "inside" | "after" | "whole" = "before";
   #text = "";
   /** The first half of a surrogate pair, which is not valid text by itself. */
   #half = "";
@@ -31,23 +35,36 @@ export class CustomInput {
   /** Returns what these arguments add to the input; may be empty. */
   push(fragment: string): string {
     if (this.#state === "after") return "";
-    this.#held += fragment;
-    if (this.#state === "before") {
-      const opening = OPENING.exec(this.#held);
-      if (opening === null) return "";
-      this.#held = this.#held.slice(opening[0].length);
-      this.#state = "inside";
+    if (this.#state === "whole") {
+      this.#whole.push(fragment);
+      return "";
     }
-    return this.#add(this.#readString());
+    this.#held += fragment;
+    if (this.#state === "before") this.#readOpening();
+    return this.#state === "inside" ? this.#add(this.#readString()) : "";
   }
 
   /** Ends the arguments. Returns the rest of the input. */
   end(): string {
     if (this.#state === "before") return this.#add(inputIn(this.#held));
+    if (this.#state === "whole") return this.#add(inputIn(this.#whole.join("")));
     const half = this.#half;
     this.#half = "";
     this.#text += half;
     return half;
+  }
+
+  /** Looks for the opening only in the first characters, because every piece is searched together with those before it. */
+  #readOpening(): void {
+    const opening = OPENING.exec(this.#held);
+    if (opening !== null) {
+      this.#held = this.#held.slice(opening[0].length);
+      this.#state = "inside";
+    } else if (this.#held.length >= MAX_OPENING_LENGTH) {
+      this.#whole.push(this.#held);
+      this.#held = "";
+      this.#state = "whole";
+    }
   }
 
   #add(piece: string): string {
