@@ -17,8 +17,11 @@ export const LOAD_STATEMENT_TIMEOUT_MS = 3_600_000;
 export interface TableLoad {
   /** Inserts rows of a table, given as a part of the backup holds them. */
   readonly insert: (table: string, lines: Buffer) => Promise<void>;
-  /** Restores the references, each of them checked, and the positions of the sequences. */
-  readonly finish: () => Promise<void>;
+  /**
+   * Makes the indexes of datasets, restores the references, each of them checked, and the positions of the sequences.
+   * @param onStep called after each of them.
+   */
+  readonly finish: (onStep: () => void) => Promise<void>;
 }
 
 /**
@@ -52,17 +55,22 @@ export async function beginTableLoad(transaction: Db, manifest: Manifest): Promi
         sql`${sql.raw(insert)} from json_array_elements(${rows}::text::json) as line`,
       );
     },
-    async finish() {
+    async finish(onStep) {
       for (const dataset of manifest.datasets) {
-        for (const index of dataset.indexes) await run(createIndex(dataset, index));
+        for (const index of dataset.indexes) {
+          await run(createIndex(dataset, index));
+          onStep();
+        }
       }
       for (const { table, name, definition } of references) {
         await run(`alter table ${table} add constraint ${quoteName(name)} ${definition}`);
+        onStep();
       }
       for (const { table, column, last } of manifest.sequences) {
         await transaction.execute(
           sql`select setval(pg_get_serial_sequence(${quoteName(table)}, ${column}), ${last}::bigint)`,
         );
+        onStep();
       }
     },
   };
