@@ -24,7 +24,7 @@ async function readInTransaction(db: Db): Promise<Snapshot> {
           ...{ relation: name, columns, isHeld: false },
           ...(where !== undefined && { where }),
         });
-        yield* fetchRows(transaction, cursor, columns);
+        yield* fetchRows(transaction, cursor);
       },
       close: end,
     };

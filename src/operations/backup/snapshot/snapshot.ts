@@ -11,6 +11,7 @@ import {
   toDatasetDescription,
 } from "./describe-tables.ts";
 import type { Row } from "./row-cursor.ts";
+import { writeStandardTexts } from "./standard-texts.ts";
 
 /** The description of a database's content. */
 export interface Content {
@@ -31,9 +32,6 @@ export interface Snapshot extends Content {
   readonly close: () => Promise<void>;
 }
 
-/** Timeout of a statement, and the longest that a full disk or a slow reader may delay the next one. */
-const STATEMENT_TIMEOUT_MS = 600_000;
-
 /** Describes the database within a transaction. Throws a BackupError when no gateway has ever used it. */
 export async function describeContent(transaction: Db): Promise<Content> {
   await writeStandardTexts(transaction);
@@ -51,17 +49,6 @@ export async function describeContent(transaction: Db): Promise<Content> {
     datasets: described.map(({ version: _, ...table }) => table),
     ...{ partitions, sequences: await describeSequences(transaction), migration },
   };
-}
-
-/** Makes this transaction write texts in the one form that every server reads, whatever the server's configuration. */
-export async function writeStandardTexts(transaction: Db): Promise<void> {
-  const limit = String(STATEMENT_TIMEOUT_MS);
-  await transaction.execute(sql`
-    select set_config('statement_timeout', ${limit}, true),
-      set_config('idle_in_transaction_session_timeout', ${limit}, true),
-      set_config('timezone', 'UTC', true), set_config('datestyle', 'ISO, YMD', true),
-      set_config('intervalstyle', 'postgres', true), set_config('extra_float_digits', '1', true),
-      set_config('bytea_output', 'hex', true)`);
 }
 
 async function newestMigration(db: Db): Promise<number> {
