@@ -2,10 +2,10 @@ import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { openSecret } from "../../../access/secret.ts";
 import type { Settings } from "../../../config/settings.ts";
-import { type Db, withTransaction } from "../../../db/context.ts";
+import type { Db } from "../../../db/context.ts";
 import type { Database } from "../../../db/database.ts";
 import { openReplicaLock } from "../../../db/locks/advisory-locks.ts";
-import { knownMigrations, migrate } from "../../../db/migrate.ts";
+import { knownMigrations } from "../../../db/migrate.ts";
 import { openDatabase } from "../../../db/open-db.ts";
 import { markRestoredFolder } from "../../../knowledge/files/files-folder.ts";
 import { originalPath } from "../../../knowledge/files/originals.ts";
@@ -18,6 +18,7 @@ import { BackupError, ENTRY, type Manifest } from "../backup-format.ts";
 import { checkBackup, originalOf, tableOf } from "../check-backup.ts";
 import { readBackup, readWhole } from "../read-backup.ts";
 import { listRelations } from "../snapshot/describe-tables.ts";
+import { isHalf, removeHalf } from "./half-database.ts";
 import { beginTableLoad, LOAD_STATEMENT_TIMEOUT_MS } from "./load-tables.ts";
 import { placeFile } from "./place-file.ts";
 import { type Places, placesOf } from "./places.ts";
@@ -25,7 +26,7 @@ import { isThere, refuseOccupiedDatabase, refuseOccupiedFolders } from "./refuse
 import { limitStall, type StallLimit } from "./stall-limit.ts";
 import { markUnfinished, readUnfinishedRestore, unmarkUnfinished } from "./unfinished-restore.ts";
 
-/** The embedded database's watchdog treats longer work as hung, and a restore is one transaction. */
+/** The embedded database's watchdog treats longer work as hung, and the end of a restore is one transaction. */
 const LOAD_TIMEOUT_MS = 24 * 3_600_000;
 /** Maximum time of a statement that the database itself does not end: it ends first, if it can. */
 const STATEMENT_STALL_MS = LOAD_STATEMENT_TIMEOUT_MS + 60_000;
@@ -50,9 +51,9 @@ export interface RestoreOptions {
 
 /**
  * Restores an installation from a backup, into an empty DATA_DIR and an empty database of either kind. The whole file
- * is checked before anything is changed. Rows and schema are written in one transaction, after the files. Until it is
- * committed a mark in DATA_DIR prevents every start, and the same restore can be repeated. Returns the manifest. Throws
- * a BackupError or a StartRefusal, which name the remedy.
+ * is checked before anything is changed. Until the last transaction is committed, marks in DATA_DIR and in the database
+ * prevent every start, and the same restore can be repeated, which begins anew. Returns the manifest. Throws a
+ * BackupError or a StartRefusal, which name the remedy.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<Manifest> {
   const { file, settings, onRead } = options;
@@ -77,14 +78,13 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   });
   try {
     if (!(begun === manifest.id && (await isRestored(database.db, manifest)))) {
+      const { limit = limitStall(STALL_MS[database.kind], standsStill) } = options;
+      if (begun === manifest.id && (await isHalf(database.db, manifest.id)))
+        await limit.hold(removeHalf(database.db, limit.tick));
       const relations = await listRelations(database.db);
       if (relations.length > 0 && begun === undefined) await unmarkUnfinished(places.dataFolder);
       refuseOccupiedDatabase(relations);
-      const { limit = limitStall(STALL_MS[database.kind], standsStill) } = options;
-      const loading = withTransaction(database.db, (transaction) =>
-        load(transaction, manifest, { ...options, places, limit }),
-      );
-      await limit.hold(loading);
+      await limit.hold(load(database.db, manifest, { ...options, places, limit }));
       await database.db.execute(sql`analyze`);
     }
   } finally {
@@ -132,12 +132,11 @@ interface LoadOptions extends RestoreOptions {
 }
 
 async function load(
-  transaction: Db,
+  db: Db,
   manifest: Manifest,
   { file, places, settings, onRead, limit }: LoadOptions,
 ): Promise<void> {
-  await migrate({ db: transaction }, undefined, manifest.database.migration);
-  const tables = await beginTableLoad(transaction, manifest);
+  const tables = await beginTableLoad(db, manifest, limit.tick);
   const wantsSecret = settings.APP_SECRET === undefined;
   const visit = async (entry: ArchiveEntry): Promise<void> => {
     limit.tick();
@@ -160,12 +159,13 @@ async function load(
   });
   if (loaded.id !== manifest.id) throw new BackupError("The file was replaced meanwhile.");
   limit.allow(STATEMENT_STALL_MS);
-  await tables.finish(limit.tick);
-  await endRestoredRuns(transaction, Date.now());
-  limit.tick();
-  const hasOriginals = manifest.entries.some(({ path }) => originalOf(path) !== undefined);
-  if (hasOriginals) await markRestoredFolder(transaction, places.files);
-  await transaction.execute(sql.raw(`comment on table installation is '${noteOf(manifest)}'`));
+  await tables.finish(async (transaction) => {
+    await endRestoredRuns(transaction, Date.now());
+    limit.tick();
+    const hasOriginals = manifest.entries.some(({ path }) => originalOf(path) !== undefined);
+    if (hasOriginals) await markRestoredFolder(transaction, places.files);
+    await transaction.execute(sql.raw(`comment on table installation is '${noteOf(manifest)}'`));
+  });
 }
 
 function placeOf(entry: string, { secret, license, seenTime, journals, files }: Places): string {
@@ -183,7 +183,7 @@ function placeOf(entry: string, { secret, license, seenTime, journals, files }: 
   }
 }
 
-/** Returns whether the transaction of this same restore was committed, so that only the mark remains to be removed. */
+/** Returns whether the last transaction of this same restore was committed, so that only the mark remains to be removed. */
 async function isRestored(db: Db, manifest: Manifest): Promise<boolean> {
   const [row] = await db.execute<{ note: string | null }>(
     sql`select obj_description(to_regclass('installation'), 'pg_class') as note`,

@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import type { Db } from "../../../db/context.ts";
+import { HALF_RESTORED } from "../../../db/migrate.ts";
 import type { DatasetTable, Partition, Sequence } from "../backup-format.ts";
 import { BackupError } from "../backup-format.ts";
 import {
@@ -36,6 +37,11 @@ export interface Snapshot extends Content {
 export async function describeContent(transaction: Db): Promise<Content> {
   await writeStandardTexts(transaction);
   const migration = await newestMigration(transaction);
+  if (migration === HALF_RESTORED) {
+    throw new BackupError(
+      "The database is half restored: run `restore` again with the same backup and DATA_DIR.",
+    );
+  }
   const tables = await describeTables(transaction);
   if (migration === 0 || tables.length === 0) {
     throw new BackupError(
