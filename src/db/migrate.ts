@@ -15,8 +15,8 @@ const MIGRATION_TIMEOUT_MS = 600_000;
 export const VIEWS_MARK = "\\(views (\\d+), ([0-9a-f]{16})\\)$";
 
 /**
- * Stands as the newest migration while a restore fills the database: later than those of any release, so that none starts
- * on what is half.
+ * Stands as the newest migration while a restore fills the database: later than those of any release, so that none
+ * starts on what is half.
  */
 export const HALF_RESTORED = Number.MAX_SAFE_INTEGER;
 

@@ -29,8 +29,8 @@ const ID = /^[\x21-\x7e]{1,200}$/;
 
 /**
  * Finds a request by its id, under a further condition. An id made here contains the time of its call, at which its row
- * starts, so only its UTC day and the two beside it are searched, whether there is such a row or not. Other ids are searched
- * in all days, by primary key: that locks each day and its indexes.
+ * starts, so only its UTC day and the two beside it are searched, whether there is such a row or not. Other ids are
+ * searched in all days, by primary key: that locks each day and its indexes.
  */
 export async function findRequest(
   { database }: Pick<UsageReading, "database">,

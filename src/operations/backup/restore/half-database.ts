@@ -9,12 +9,14 @@ import {
   quoteName,
 } from "../snapshot/describe-tables.ts";
 
-/** Tables that one transaction creates or drops: each takes some ten locks, and PostgreSQL has room for a few thousand. */
+/**
+ * Tables that one transaction creates or drops: each takes some ten locks, and PostgreSQL has room for a few thousand.
+ */
 export const TABLES_A_TRANSACTION = 32;
 
 /**
- * Marks a database as half restored from this backup, in the transaction that makes its tables. No release starts on it,
- * whatever DATA_DIR it is given.
+ * Marks a database as half restored from this backup, in the transaction that makes its tables. No release starts on
+ * it, whatever DATA_DIR it is given.
  */
 export async function markHalf(transaction: Db, backupId: string): Promise<void> {
   await transaction.execute(sql`

@@ -29,8 +29,8 @@ interface Held {
  *
  * The moment is fixed in one transaction: at its end the database materializes the rows of the cursors, of most tables
  * all of them, on the disk where they are many. Everything else waits for that, some two seconds for 100,000 chunks.
- * Usage and the rows of workflows are by far the most, and they are only ever added. They are materialized one partition
- * at a time, limited to the rows of that moment. Other statements run between any two reads.
+ * Usage and the rows of workflows are by far the most, and they are only ever added. They are materialized one
+ * partition at a time, limited to the rows of that moment. Other statements run between any two reads.
  */
 export async function holdSnapshot(db: Db): Promise<Snapshot> {
   const held = new Map<string, Held>();
