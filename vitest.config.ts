@@ -62,6 +62,7 @@ const PURE = [
   "lib/share-runs",
   "lib/http/sse-reader",
   "lib/time/watch-time",
+  "operations/backup/stall-limit",
   "operations/health",
   "operations/metrics/job-figures",
   "operations/metrics/render-metrics",

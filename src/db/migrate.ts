@@ -14,6 +14,12 @@ export const MIGRATION_TIMEOUT_MS = 600_000;
 /** At the end of the comment on the schema `data`: the release that made its views, and what they were. */
 export const VIEWS_MARK = "\\(views (\\d+), ([0-9a-f]{16})\\)$";
 
+/**
+ * Stands as the newest migration while a restore fills the database: later than those of any release, so that none
+ * starts on what is half.
+ */
+export const HALF_RESTORED = Number.MAX_SAFE_INTEGER;
+
 /** A later release has used this database, so this release would not understand it. */
 export class SchemaTooNewError extends StartRefusal {
   override readonly name = "SchemaTooNewError";
@@ -57,6 +63,12 @@ export function knownMigrations(): readonly number[] {
 }
 
 function refuseLaterSchema(newest: number, known: readonly MigrationMeta[]): void {
+  if (newest === HALF_RESTORED) {
+    throw new StartRefusal(
+      "A restore into the database was not finished, so what is there is not whole. Run `restore` again with the same " +
+        "backup and DATA_DIR, or name an empty database.",
+    );
+  }
   if (newest <= Math.max(0, ...known.map((migration) => migration.folderMillis))) return;
   throw new SchemaTooNewError(
     "The database was last used by a newer release of the gateway, and this release does not understand " +

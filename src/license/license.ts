@@ -6,7 +6,7 @@ import type { Part } from "../core/part.ts";
 import type { Base } from "../db/base.ts";
 import { StartRefusal } from "../lib/folders/start-refusal.ts";
 import type { JsonObject } from "../lib/json/json.ts";
-import { createLicenseStanding } from "./current-license.ts";
+import { chooseLicense, createLicenseStanding } from "./current-license.ts";
 import { type EffectiveTime, openEffectiveTime } from "./effective-time.ts";
 import { acceptLicense, LicenseRefusal, type LicenseTerms } from "./license-file.ts";
 import { type HeldLicense, openLicenseSources } from "./license-sources.ts";
@@ -111,9 +111,8 @@ export async function openLicense(base: Base, options: OpenLicenseOptions): Prom
     check(file) {
       if (isClockMoved) throw new LicenseRefusal(TEST_CLOCK);
       const terms = acceptLicense(file, { key, deviceId });
-      if (terms.expiresAt === null || terms.expiresAt > time.now()) return terms;
-      const day = new Date(terms.expiresAt).toISOString().slice(0, 10);
-      throw new LicenseRefusal(`The license expired on ${day}.`);
+      refuseWithoutEffect(terms, held.all(), time.now());
+      return terms;
     },
     async catchUp() {
       await held.catchUp();
@@ -127,6 +126,26 @@ export async function openLicense(base: Base, options: OpenLicenseOptions): Prom
       await time.look();
     },
   };
+}
+
+/** Throws a `LicenseRefusal` for an upload that would not be in force: it has expired, or a placed one outranks it. */
+function refuseWithoutEffect(terms: LicenseTerms, held: readonly HeldLicense[], now: number): void {
+  if (terms.expiresAt !== null && terms.expiresAt <= now) {
+    throw new LicenseRefusal(`The license expired on ${dayOf(terms.expiresAt)}.`);
+  }
+  const placed = held.filter(({ source }) => source === "placed");
+  const chosen = chooseLicense([{ source: "uploaded", terms }, ...placed], now);
+  if (chosen?.source !== "placed") return;
+  throw new LicenseRefusal(
+    `The license was issued on ${dayOf(terms.issuedAt)}, before the one that is placed on the server, of ` +
+      `${dayOf(chosen.terms.issuedAt)}, which stays in force. To use the older one, remove LICENSE_FILE or ` +
+      "DATA_DIR/license.lic and restart.",
+  );
+}
+
+/** Returns the UTC day of Unix milliseconds. */
+function dayOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
 }
 
 function licenseMetrics(read: () => LicenseState): readonly Metric[] {

@@ -271,6 +271,24 @@ describe("an uploaded license", () => {
     expect((await start()).maxUsers()).toBe(33);
   });
 
+  it("that was issued before a placed one would have no effect: it is refused, until that one has expired", async () => {
+    const placed = { issued_at: "2034-09-02", expires_at: inDays(10), max_users: 8 };
+    place(licenseText(placed));
+    const license = await start();
+    const older = licenseText({ issued_at: "2034-09-01", expires_at: inDays(100), max_users: 33 });
+    const refused = upload(license, older);
+    await expect(refused).rejects.toMatchObject({ code: "invalid_value", param: "file" });
+    await expect(refused).rejects.toThrow(
+      /issued on 2034-09-01, before the one that is placed on the server, of 2034-09-02.*remove LICENSE_FILE or DATA_DIR\/license\.lic/,
+    );
+    expect(await database.db.select().from(uploadedLicense)).toEqual([]);
+    await upload(license, licenseText({ ...placed, max_users: 9 }));
+    expect(license.maxUsers()).toBe(9);
+    world.now = START + 11 * DAY;
+    await upload(license, older);
+    expect(license.maxUsers()).toBe(33);
+  });
+
   it("that has expired by the time that counts is refused, whatever the clock was set to", async () => {
     const license = await start();
     world.now = START + 40 * DAY;

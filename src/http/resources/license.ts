@@ -67,7 +67,8 @@ const UPLOAD = resourceRoute({
   access: "administrator",
   operationId: "uploadLicense",
   summary: "Upload a license",
-  description: "It takes the place of the one before, at all replicas.",
+  description:
+    "It takes the place of the one before, at all replicas. One that would have no effect is refused: it has expired, or was issued before a valid one that is placed on the server.",
   form: licenseUpload,
   answer: { description: "The state under the new license.", schema: licenseState },
 });

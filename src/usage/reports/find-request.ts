@@ -1,6 +1,7 @@
 import { and, type SQL, sql } from "drizzle-orm";
 import type { AnyCaller } from "../../core/callers/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
+import { DAY_MS, dayOf } from "../../db/days/day-table.ts";
 import { timeOfRequestId } from "../../lib/id.ts";
 import { type MeteredRequest, selectRequests } from "./metered-request.ts";
 import type { UsageReading } from "./read-usage-report.ts";
@@ -28,23 +29,24 @@ const ID = /^[\x21-\x7e]{1,200}$/;
 
 /**
  * Finds a request by its id, under a further condition. An id made here contains the time of its call, at which its row
- * starts, so only one day is searched. Other ids are searched in all days, by primary key.
+ * starts, so only its UTC day and the two beside it are searched, whether there is such a row or not. Other ids are
+ * searched in all days, by primary key: that locks each day and its indexes.
  */
 export async function findRequest(
   { database }: Pick<UsageReading, "database">,
   id: string,
   condition: SQL | undefined,
 ): Promise<MeteredRequest | undefined> {
-  const ofId = and(sql`usage_records.id = ${id}`, condition) ?? sql`true`;
   const told = timeOfRequestId(id);
-  const [atOnce] =
-    told === undefined
-      ? []
-      : await database.ask((db) => {
-          const startedThen = sql`started_at = ${new Date(told).toISOString()}::timestamptz`;
-          return selectRequests(db, sql`${ofId} and ${startedThen}`, 1);
-        });
-  if (atOnce !== undefined) return atOnce;
+  const ofDays = told === undefined ? undefined : isNear(told);
+  const ofId = and(sql`usage_records.id = ${id}`, ofDays, condition) ?? sql`true`;
   const [found] = await database.ask((db) => selectRequests(db, ofId, 1));
   return found;
+}
+
+function isNear(at: number): SQL {
+  const [from, to] = [dayOf(at) - DAY_MS, dayOf(at) + 2 * DAY_MS].map((edge) =>
+    new Date(edge).toISOString(),
+  );
+  return sql`started_at >= ${from}::timestamptz and started_at < ${to}::timestamptz`;
 }

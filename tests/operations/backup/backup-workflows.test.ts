@@ -113,6 +113,29 @@ async function contentOf(db: Db): Promise<Record<string, readonly string[]>> {
   return all;
 }
 
+/** The progress that a restore reports, as letters: `r`ead, `t`ick, and `a`llowed to take long from here on. */
+function watchRestore() {
+  const steps: string[] = [];
+  return {
+    steps,
+    onRead: (part: string) => void (part === "loading" && steps.push("r")),
+    limit: {
+      tick: () => void steps.push("t"),
+      allow: (limitMs: number) => void steps.push(limitMs > 3_600_000 ? "a" : "short"),
+      hold: <Result>(work: Promise<Result>) => work,
+    },
+  };
+}
+
+/** That each index, reference and sequence is progress, and one may take as long as a statement may. */
+function expectWatched(steps: readonly string[]): void {
+  const [reading, making, ...more] = steps.join("").split("a");
+  expect(more).toEqual([]);
+  expect(reading).toMatch(/^[rt]*r[rt]*$/);
+  // Three indexes of the dataset, and at least as many references between tables.
+  expect(making).toMatch(/^t{6,}$/);
+}
+
 describe.each(crossings)("a backup of workflows and datasets from %s to %s", (from, to) => {
   test("carries every table, typed tables of datasets, sealed secrets, and no run that would go on", async () => {
     const source = await stage.newPlace(from);
@@ -124,7 +147,9 @@ describe.each(crossings)("a backup of workflows and datasets from %s to %s", (fr
       return contentOf(database.db);
     });
     const target = await stage.newPlace(to);
-    await restore(target, file);
+    const watched = watchRestore();
+    await restore(target, file, watched);
+    expectWatched(watched.steps);
     await withDatabase(target, async (db) => {
       const after = await contentOf(db);
       const changed = [

@@ -23,7 +23,11 @@ async function batchesOf(lengths: readonly number[], type = "text") {
   const { db, asked } = cursorOver(lengths);
   const characters: number[] = [];
   let rows = 0;
-  for await (const batch of fetchRows(db, "a", [{ name: "cell", type }])) {
+  for await (const batch of fetchRows(db, {
+    name: "a",
+    columns: [{ name: "cell", type }],
+    isHeld: false,
+  })) {
     rows += batch.length;
     characters.push(batch.reduce((sum, [text]) => sum + (text?.length ?? 0), 0));
   }

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { createCaseTable, noteLaterRoutes } from "../../support/case-table.ts";
@@ -64,14 +64,16 @@ async function pump(head: string, piece: Buffer): Promise<{ sentBytes: number; a
   socket.write(head);
   const until = Date.now() + 60_000;
   while (!isOver && sentBytes < PUMPED_BYTES && Date.now() < until) {
-    const isFull = !socket.write(piece);
-    const drained = new Promise((resolve) => socket.once("drain", resolve));
-    if (isFull) await Promise.race([drained, over, sleep(60_000)]);
+    if (!socket.write(piece)) await Promise.race([drained(socket), over, sleep(60_000)]);
     if (!isOver) sentBytes += piece.length;
   }
   await Promise.race([over, sleep(30_000)]);
   socket.destroy();
   return { sentBytes: isOver ? sentBytes : Number.POSITIVE_INFINITY, answer };
+}
+
+function drained(socket: Socket): Promise<void> {
+  return new Promise((resolve) => socket.once("drain", resolve));
 }
 
 async function isClosedWithin(client: RawClient, timeoutMs: number): Promise<boolean> {

@@ -15,7 +15,10 @@ import { createLog, type Log } from "../../../src/lib/log.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import { createBackup } from "../../../src/operations/backup/create-backup.ts";
 import { makeBackup } from "../../../src/operations/backup/make-backup.ts";
-import { restoreBackup } from "../../../src/operations/backup/restore/restore-backup.ts";
+import {
+  type RestoreOptions,
+  restoreBackup,
+} from "../../../src/operations/backup/restore/restore-backup.ts";
 import { writeBackupFile } from "../../../src/operations/backup/write-backup-file.ts";
 import { encodeRecord } from "../../../src/usage/journal/record-format.ts";
 import { databaseServerUrl } from "../servers/databases/database-server.ts";
@@ -186,8 +189,12 @@ export async function backUpOpen(
 }
 
 /** Restores a backup in this process. */
-export async function restore(environment: Environment, file: string): Promise<void> {
-  await restoreBackup({ file, settings: settingsOf(environment), log });
+export async function restore(
+  environment: Environment,
+  file: string,
+  more: Pick<RestoreOptions, "limit" | "onRead"> = {},
+): Promise<void> {
+  await restoreBackup({ file, settings: settingsOf(environment), log, ...more });
 }
 
 type Tables = Readonly<Record<string, readonly string[]>>;

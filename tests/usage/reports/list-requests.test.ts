@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SessionCaller } from "../../../src/core/callers/caller.ts";
+import { createRequestIds } from "../../../src/lib/id.ts";
 import { readRequest } from "../../../src/usage/reports/find-request.ts";
 import {
   listRequests,
@@ -8,8 +9,9 @@ import {
   type RequestQuery,
 } from "../../../src/usage/reports/list-requests.ts";
 import type { MeteredRequest } from "../../../src/usage/reports/metered-request.ts";
-import { makeUsageDays } from "../../../src/usage/sums/usage-days.ts";
+import { dayTable, listUsageDays, makeUsageDays } from "../../../src/usage/sums/usage-days.ts";
 import type { UsageRecord } from "../../../src/usage/usage-record.ts";
+import { openedKind } from "../../support/servers/databases/test-database.ts";
 import {
   addUser,
   openUserAccess,
@@ -274,14 +276,36 @@ describe("one request", () => {
     expect(await read(ours.id)).toMatchObject({ id: ours.id, startedAt: ours.startedAt });
     expect(await read("crowd-007")).toMatchObject({ id: "crowd-007" });
     // An id of ours whose row starts at another moment than it says.
-    const late = { ...ours, id: ours.id.replace(/.{5}$/, "00000"), startedAt: NOW - 400 * DAY_MS };
+    const late = {
+      ...ours,
+      id: ours.id.replace(/.{5}$/, "00000"),
+      startedAt: ours.startedAt + DAY_MS,
+    };
     await storeUsage(store.database, [late]);
     expect(await read(late.id)).toMatchObject({ startedAt: late.startedAt });
-    expect(idsOf((await list({ requestId: late.id })).requests)).toEqual([late.id]);
-    expect((await list({ requestId: late.id, from: NOW - DAY_MS })).requests).toEqual([]);
+    const to = late.startedAt + 1;
+    expect(idsOf((await list({ requestId: late.id, to })).requests)).toEqual([late.id]);
+    expect((await list({ requestId: late.id, to, from: to })).requests).toEqual([]);
     expect((await list({ requestId: ours.id, model: "another" })).requests).toEqual([]);
     await store.database.db.execute(sql`delete from usage_records where id = ${late.id}`);
   });
+
+  // The embedded database has one session, which holds no lock against itself.
+  it.runIf(openedKind === "postgres")(
+    "whose id tells its day is searched in no day far from it, even where it does not exist",
+    async () => {
+      const unknown = createRequestIds()(NOW);
+      const [far] = (await listUsageDays(store.database.db)).filter(
+        (day) => day < NOW - 2 * DAY_MS,
+      );
+      await store.database.db.transaction(async (transaction) => {
+        await transaction.execute(
+          sql.raw(`lock table ${dayTable(far ?? 0)} in access exclusive mode`),
+        );
+        await expect(read(unknown)).rejects.toMatchObject({ code: "not_found" });
+      });
+    },
+  );
 
   it("that is another's is not there, as one that does not exist, or cannot", async () => {
     const foreign = ledger.find(({ keyId }) => keyId === "key_1")?.id ?? "";

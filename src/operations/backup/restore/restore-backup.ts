@@ -2,10 +2,10 @@ import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { openSecret } from "../../../access/secret.ts";
 import type { Settings } from "../../../config/settings.ts";
-import { type Db, withTransaction } from "../../../db/context.ts";
+import type { Db } from "../../../db/context.ts";
 import type { Database } from "../../../db/database.ts";
 import { openReplicaLock } from "../../../db/locks/advisory-locks.ts";
-import { knownMigrations, migrate } from "../../../db/migrate.ts";
+import { knownMigrations } from "../../../db/migrate.ts";
 import { openDatabase } from "../../../db/open-db.ts";
 import { markRestoredFolder } from "../../../knowledge/files/files-folder.ts";
 import { originalPath } from "../../../knowledge/files/originals.ts";
@@ -18,19 +18,24 @@ import { BackupError, ENTRY, type Manifest } from "../backup-format.ts";
 import { checkBackup, originalOf, tableOf } from "../check-backup.ts";
 import { readBackup, readWhole } from "../read-backup.ts";
 import { listRelations } from "../snapshot/describe-tables.ts";
+import { isHalf, removeHalf } from "./half-database.ts";
 import { beginTableLoad, LOAD_STATEMENT_TIMEOUT_MS } from "./load-tables.ts";
 import { placeFile } from "./place-file.ts";
 import { type Places, placesOf } from "./places.ts";
 import { isThere, refuseOccupiedDatabase, refuseOccupiedFolders } from "./refuse-occupied.ts";
+import { limitStall, type StallLimit } from "./stall-limit.ts";
 import { markUnfinished, readUnfinishedRestore, unmarkUnfinished } from "./unfinished-restore.ts";
 
-/** The embedded database's watchdog treats longer work as hung, and a restore is one transaction. */
+/** The embedded database's watchdog treats longer work as hung, and the end of a restore is one transaction. */
 const LOAD_TIMEOUT_MS = 24 * 3_600_000;
+/** Maximum time of a statement that the database itself does not end: it ends first, if it can. */
+const STATEMENT_STALL_MS = LOAD_STATEMENT_TIMEOUT_MS + 60_000;
 /**
- * Maximum time without progress, which is watched here instead. The embedded database may loop endlessly when its disk
- * is full.
+ * Maximum time without progress while rows are read, which is watched here instead. The embedded database may loop
+ * endlessly when its disk is full. After the rows one statement makes a whole index, or checks all of a table's
+ * references.
  */
-const STALL_MS = { embedded: 120_000, postgres: LOAD_STATEMENT_TIMEOUT_MS + 60_000 } as const;
+const STALL_MS = { embedded: 120_000, postgres: STATEMENT_STALL_MS } as const;
 
 const CLOSE_TIMEOUT_MS = 30_000;
 
@@ -40,13 +45,15 @@ export interface RestoreOptions {
   readonly log: Log;
   /** Receives the number of bytes of the file read in each part of the work. */
   readonly onRead?: (part: "checking" | "loading", bytes: number) => void;
+  /** What watches that the database responds. Unless given, a database that stands still ends the restore. */
+  readonly limit?: StallLimit;
 }
 
 /**
  * Restores an installation from a backup, into an empty DATA_DIR and an empty database of either kind. The whole file
- * is checked before anything is changed. Rows and schema are written in one transaction, after the files. Until it is
- * committed a mark in DATA_DIR prevents every start, and the same restore can be repeated. Returns the manifest. Throws
- * a BackupError or a StartRefusal, which name the remedy.
+ * is checked before anything is changed. Until the last transaction is committed, marks in DATA_DIR and in the database
+ * prevent every start, and the same restore can be repeated, which begins anew. Returns the manifest. Throws a
+ * BackupError or a StartRefusal, which name the remedy.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<Manifest> {
   const { file, settings, onRead } = options;
@@ -71,14 +78,13 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   });
   try {
     if (!(begun === manifest.id && (await isRestored(database.db, manifest)))) {
+      const { limit = limitStall(STALL_MS[database.kind], standsStill) } = options;
+      if (begun === manifest.id && (await isHalf(database.db, manifest.id)))
+        await limit.hold(removeHalf(database.db, limit.tick));
       const relations = await listRelations(database.db);
       if (relations.length > 0 && begun === undefined) await unmarkUnfinished(places.dataFolder);
       refuseOccupiedDatabase(relations);
-      const limit = limitStall(STALL_MS[database.kind], standsStill);
-      const loading = withTransaction(database.db, (transaction) =>
-        load(transaction, manifest, { ...options, places, onStep: limit.tick }),
-      );
-      await limit.hold(loading);
+      await limit.hold(load(database.db, manifest, { ...options, places, limit }));
       await database.db.execute(sql`analyze`);
     }
   } finally {
@@ -122,20 +128,18 @@ async function openTarget(
 
 interface LoadOptions extends RestoreOptions {
   readonly places: Places;
-  /** Called after each step of progress. */
-  readonly onStep: () => void;
+  readonly limit: StallLimit;
 }
 
 async function load(
-  transaction: Db,
+  db: Db,
   manifest: Manifest,
-  { file, places, settings, onRead, onStep }: LoadOptions,
+  { file, places, settings, onRead, limit }: LoadOptions,
 ): Promise<void> {
-  await migrate({ db: transaction }, undefined, manifest.database.migration);
-  const tables = await beginTableLoad(transaction, manifest);
+  const tables = await beginTableLoad(db, manifest, limit.tick);
   const wantsSecret = settings.APP_SECRET === undefined;
   const visit = async (entry: ArchiveEntry): Promise<void> => {
-    onStep();
+    limit.tick();
     const table = tableOf(entry.path);
     if (table !== undefined) return tables.insert(table, await readWhole(entry));
     if (entry.path === ENTRY.secret && !wantsSecret) return;
@@ -149,17 +153,19 @@ async function load(
     visit,
     onRead(bytes) {
       // An uploaded file is long.
-      onStep();
+      limit.tick();
       onRead?.("loading", bytes);
     },
   });
   if (loaded.id !== manifest.id) throw new BackupError("The file was replaced meanwhile.");
-  onStep();
-  await tables.finish();
-  await endRestoredRuns(transaction, Date.now());
-  const hasOriginals = manifest.entries.some(({ path }) => originalOf(path) !== undefined);
-  if (hasOriginals) await markRestoredFolder(transaction, places.files);
-  await transaction.execute(sql.raw(`comment on table installation is '${noteOf(manifest)}'`));
+  limit.allow(STATEMENT_STALL_MS);
+  await tables.finish(async (transaction) => {
+    await endRestoredRuns(transaction, Date.now());
+    limit.tick();
+    const hasOriginals = manifest.entries.some(({ path }) => originalOf(path) !== undefined);
+    if (hasOriginals) await markRestoredFolder(transaction, places.files);
+    await transaction.execute(sql.raw(`comment on table installation is '${noteOf(manifest)}'`));
+  });
 }
 
 function placeOf(entry: string, { secret, license, seenTime, journals, files }: Places): string {
@@ -177,7 +183,7 @@ function placeOf(entry: string, { secret, license, seenTime, journals, files }: 
   }
 }
 
-/** Returns whether the transaction of this same restore was committed, so that only the mark remains to be removed. */
+/** Returns whether the last transaction of this same restore was committed, so that only the mark remains to be removed. */
 async function isRestored(db: Db, manifest: Manifest): Promise<boolean> {
   const [row] = await db.execute<{ note: string | null }>(
     sql`select obj_description(to_regclass('installation'), 'pg_class') as note`,
@@ -219,30 +225,4 @@ function standsStill(): BackupError {
   return new BackupError(
     "The database does not respond: check that it runs and that its disk has room, then restore again.",
   );
-}
-
-/** A watchdog for long work that must make progress. */
-interface StallLimit {
-  /** Reports progress. */
-  readonly tick: () => void;
-  /** Settles as the work does, or rejects without a tick for too long; the work itself continues. */
-  readonly hold: <Result>(work: Promise<Result>) => Promise<Result>;
-}
-
-/** Creates a watchdog for one piece of work. `stalled` creates the error after `limitMs` without progress. */
-function limitStall(limitMs: number, stalled: () => Error): StallLimit {
-  let timer: NodeJS.Timeout | undefined;
-  return {
-    tick: () => void timer?.refresh(),
-    async hold(work) {
-      const tooLong = new Promise<never>((_, reject) => {
-        timer = setTimeout(() => reject(stalled()), limitMs);
-      });
-      try {
-        return await Promise.race([work, tooLong]);
-      } finally {
-        clearTimeout(timer);
-      }
-    },
-  };
 }

@@ -65,6 +65,56 @@ export async function describePartitions(db: Db): Promise<readonly Partition[]> 
   return [...rows];
 }
 
+/** The partitions that a partitioned table has its rows in. */
+export interface TableParts {
+  /** Each with bounds of its own, in the order of their names. */
+  readonly bounded: readonly string[];
+  /** The one of all other rows, which may move to a new one with bounds. */
+  readonly rest: string | null;
+}
+
+/** Lists the partitions of each partitioned table, by its name. */
+export async function listTableParts(db: Db): Promise<ReadonlyMap<string, TableParts>> {
+  const rows = await db.execute<{ table: string; bounded: string[]; rest: string | null }>(sql`
+    select parent.relname as table,
+      coalesce(json_agg(child.relname order by child.relname) filter (where child.oid <> partdefid), '[]') as bounded,
+      max(child.relname) filter (where child.oid = partdefid) as rest
+    from pg_partitioned_table
+    join pg_class parent on parent.oid = partrelid
+    join pg_inherits on inhparent = parent.oid
+    join pg_class child on child.oid = inhrelid
+    where parent.relnamespace = ${SCHEMA}
+    group by parent.relname`);
+  return new Map(rows.map(({ table, bounded, rest }) => [table, { bounded, rest }]));
+}
+
+/** A foreign key. */
+export interface Reference {
+  readonly table: string;
+  readonly name: string;
+  readonly definition: string;
+}
+
+export async function listReferences(db: Db): Promise<readonly Reference[]> {
+  const rows = await db.execute<{ table: string; name: string; definition: string }>(sql`
+    select conrelid::regclass::text as table, conname as name, pg_get_constraintdef(oid) as definition
+    from pg_constraint
+    where contype = 'f' and conparentid = 0 and connamespace = ${SCHEMA}
+    order by 1, 2`);
+  return [...rows];
+}
+
+/** Lists the gateway's functions, as a statement names them. */
+export async function listFunctions(db: Db): Promise<readonly string[]> {
+  const rows = await db.execute<{ signature: string }>(sql`
+    select own.oid::regprocedure::text as signature
+    from pg_proc own
+    where pronamespace = ${SCHEMA} and not exists (
+      select from pg_depend
+      where classid = 'pg_proc'::regclass and objid = own.oid and deptype = 'e')`);
+  return rows.map(({ signature }) => signature);
+}
+
 /** Describes the positions of the columns' sequences; unused ones are left out. */
 export async function describeSequences(db: Db): Promise<readonly Sequence[]> {
   const rows = await db.execute<{ table: string; column: string; last: string }>(sql`

@@ -1,9 +1,16 @@
 import { sql } from "drizzle-orm";
 import { type Db, withTransaction } from "../../../db/context.ts";
 import type { TableDescription } from "./describe-tables.ts";
-import { quoteName } from "./describe-tables.ts";
-import { closeCursor, fetchRows, openCursor, type Row } from "./row-cursor.ts";
-import { describeContent, type Snapshot, writeStandardTexts } from "./snapshot.ts";
+import { listTableParts, quoteName } from "./describe-tables.ts";
+import {
+  closeCursor,
+  fetchRows,
+  HELD_ROWS_FUNCTION,
+  openCursor,
+  type Row,
+  type RowCursor,
+} from "./row-cursor.ts";
+import { describeContent, type Snapshot } from "./snapshot.ts";
 
 /** Partitioned tables whose rows are never changed: a changed row would be missing in a later reading. */
 const ONLY_ADDED: ReadonlySet<string> = new Set(["usage_records", "workflow_rows"]);
@@ -11,66 +18,53 @@ const ONLY_ADDED: ReadonlySet<string> = new Set(["usage_records", "workflow_rows
 /** A moment in the history of a database, given as the number of the first transaction after it. */
 type Moment = string;
 
+/** A table's rows: those that are held, and the partitions that are read later. */
+interface Held {
+  readonly cursor: RowCursor | undefined;
+  readonly later: readonly string[];
+}
+
 /**
  * Takes a snapshot of the embedded database, which has one session that a long transaction would block for all others.
  *
- * The moment is fixed in a short transaction: at its end the database materializes the rows of most tables' cursors.
- * Usage and the rows of workflows are by far the most, and they are only ever added. They are materialized one partition
- * at a time, limited to the rows of that moment. Other statements run between any two reads.
+ * The moment is fixed in one transaction: at its end the database materializes the rows of the cursors, of most tables
+ * all of them, on the disk where they are many. Everything else waits for that, some two seconds for 100,000 chunks.
+ * Usage and the rows of workflows are by far the most, and they are only ever added. They are materialized one
+ * partition at a time, limited to the rows of that moment. Other statements run between any two reads.
  */
 export async function holdSnapshot(db: Db): Promise<Snapshot> {
-  const cursors = new Map<string, string>();
+  const held = new Map<string, Held>();
   const { moment, ...content } = await withTransaction(db, async (transaction) => {
     const described = await describeContent(transaction);
-    const later = await tablesToReadLater(transaction);
-    for (const { name, columns, where } of described.tables) {
-      if (later.has(name)) continue;
-      const cursor = await openCursor(transaction, {
-        ...{ relation: name, columns, isHeld: true },
-        ...(where !== undefined && { where }),
-      });
-      cursors.set(name, cursor);
+    await transaction.execute(HELD_ROWS_FUNCTION);
+    const parts = await listTableParts(transaction);
+    for (const table of described.tables) {
+      const own = ONLY_ADDED.has(table.name) ? parts.get(table.name) : undefined;
+      // Rows without a partition of their own move to a new one, which is not read later.
+      const relation = own === undefined ? table.name : own.rest;
+      const cursor =
+        relation === null ? undefined : await openCursor(transaction, cursorOf(table, relation));
+      held.set(table.name, { cursor, later: own?.bounded ?? [] });
     }
     return { ...described, moment: await thisMoment(transaction) };
   });
   return {
     ...content,
     async *rows(table) {
-      const cursor = cursors.get(table.name);
-      if (cursor !== undefined) {
-        yield* fetchRows(db, cursor, table.columns);
-        return;
-      }
-      const parts = content.partitions.filter((partition) => partition.table === table.name);
-      for (const { name } of parts) yield* readPartition(db, { name, table, moment });
+      const { cursor, later = [] } = held.get(table.name) ?? {};
+      if (cursor !== undefined) yield* fetchRows(db, cursor);
+      for (const name of later) yield* readPartition(db, { name, table, moment });
     },
     async close() {
-      for (const cursor of cursors.values()) await closeCursor(db, cursor);
+      for (const { cursor } of held.values()) {
+        if (cursor !== undefined) await closeCursor(db, cursor);
+      }
     },
   };
 }
 
-/**
- * Returns the partitioned tables whose rows cannot move between partitions in the meantime. Only rows without a
- * partition of their own move to a new one, and these tables have no such rows.
- */
-async function tablesToReadLater(transaction: Db): Promise<ReadonlySet<string>> {
-  const tables = await transaction.execute<{ name: string; rest: string | null }>(sql`
-    select parent.relname as name, rest.relname as rest
-    from pg_partitioned_table
-    join pg_class parent on parent.oid = partrelid
-    left join pg_class rest on rest.oid = partdefid
-    where parent.relnamespace = to_regnamespace(quote_ident(current_schema()))`);
-  const names = new Set<string>();
-  for (const { name, rest } of tables) {
-    if (!ONLY_ADDED.has(name)) continue;
-    const rows =
-      rest === null
-        ? []
-        : await transaction.execute(sql.raw(`select from ${quoteName(rest)} limit 1`));
-    if (rows.length === 0) names.add(name);
-  }
-  return names;
+function cursorOf({ columns, where }: TableDescription, relation: string) {
+  return { relation, columns, where, isHeld: true };
 }
 
 async function thisMoment(transaction: Db): Promise<Moment> {
@@ -92,17 +86,16 @@ interface PartitionRead {
  */
 async function* readPartition(
   db: Db,
-  { name, table: { columns }, moment }: PartitionRead,
+  { name, table, moment }: PartitionRead,
 ): AsyncGenerator<readonly Row[]> {
   const cursor = await withTransaction(db, async (transaction) => {
-    await writeStandardTexts(transaction);
     const [found] = await transaction.execute<{ is_there: boolean }>(
       sql`select to_regclass(${quoteName(name)}) is not null as is_there`,
     );
     if (found?.is_there !== true) return undefined;
     // Transaction numbers wrap around, so their ages are compared.
     const where = `age(xmin) > age('${moment}'::xid)`;
-    return openCursor(transaction, { relation: name, columns, isHeld: true, where });
+    return openCursor(transaction, { ...cursorOf(table, name), where });
   });
-  if (cursor !== undefined) yield* fetchRows(db, cursor, columns);
+  if (cursor !== undefined) yield* fetchRows(db, cursor);
 }

@@ -1,9 +1,10 @@
 import { sql } from "drizzle-orm";
 import type { Db } from "../../../db/context.ts";
 import type { Database } from "../../../db/database.ts";
-import { isDatasetTable, quoteTable } from "./describe-tables.ts";
+import { toDatabaseError } from "../../../db/database-error.ts";
+import { isDatasetTable, listTableParts, quoteTable } from "./describe-tables.ts";
 import { holdSnapshot } from "./hold-snapshot.ts";
-import { fetchRows, openCursor } from "./row-cursor.ts";
+import { type CursorOptions, fetchRows, openCursor, type Row } from "./row-cursor.ts";
 import { describeContent, type Snapshot } from "./snapshot.ts";
 
 /** Opens a snapshot of all tables. Throws a BackupError when there are no tables of the gateway. */
@@ -17,14 +18,16 @@ async function readInTransaction(db: Db): Promise<Snapshot> {
   try {
     const content = await describeContent(transaction);
     await keepDatasets(transaction, content);
+    const parts = await listTableParts(transaction);
     return {
       ...content,
       async *rows({ name, columns, where }) {
-        const cursor = await openCursor(transaction, {
-          ...{ relation: name, columns, isHeld: false },
-          ...(where !== undefined && { where }),
-        });
-        yield* fetchRows(transaction, cursor, columns);
+        const { bounded, rest } = parts.get(name) ?? { bounded: [name], rest: null };
+        for (const relation of rest === null ? bounded : [rest, ...bounded]) {
+          const isDroppable = relation !== name && relation !== rest;
+          const cursor = { relation, columns, where, isHeld: false };
+          yield* readRelation(transaction, cursor, isDroppable);
+        }
       },
       close: end,
     };
@@ -32,6 +35,30 @@ async function readInTransaction(db: Db): Promise<Snapshot> {
     await end();
     throw thrown;
   }
+}
+
+/** SQLSTATE of a table that does not exist. */
+const UNDEFINED_TABLE = "42P01";
+
+/**
+ * Yields the rows of a table or a partition, and gives its locks back: a transaction keeps those of a savepoint only
+ * until it is rolled back to. Two years of days have more tables and indexes than PostgreSQL has room for locks. A
+ * partition dropped after its retention yields no rows.
+ */
+async function* readRelation(
+  transaction: Db,
+  options: CursorOptions,
+  isDroppable: boolean,
+): AsyncGenerator<readonly Row[]> {
+  const run = (statement: string) => transaction.execute(sql.raw(statement));
+  await run("savepoint relation");
+  const cursor = await openCursor(transaction, options).catch((thrown: unknown) => {
+    if (isDroppable && toDatabaseError(thrown).code === UNDEFINED_TABLE) return undefined;
+    throw thrown;
+  });
+  if (cursor !== undefined) yield* fetchRows(transaction, cursor);
+  await run("rollback to savepoint relation");
+  await run("release savepoint relation");
 }
 
 /** Tables of datasets are replaced by others and dropped, which waits for the backup now. */

@@ -1,9 +1,10 @@
-import { sql } from "drizzle-orm";
-import type { Db } from "../../../db/context.ts";
+import { type SQL, sql } from "drizzle-orm";
+import { type Db, withTransaction } from "../../../db/context.ts";
 import { nextBatch } from "../../../db/next-batch.ts";
 import { randomBase62 } from "../../../lib/id.ts";
 import type { TableDescription } from "./describe-tables.ts";
 import { quoteName, quoteTable } from "./describe-tables.ts";
+import { writeStandardTexts } from "./standard-texts.ts";
 
 /** The text of every column in order, or null. */
 export type Row = readonly (string | null)[];
@@ -21,38 +22,40 @@ export interface CursorOptions {
   /** The name of the table, or of a partition. */
   readonly relation: string;
   readonly columns: TableDescription["columns"];
-  /** Outlives its transaction: the database materializes the rows at the commit. */
+  /**
+   * Outlives its transaction: the database materializes the rows at the commit. They are held as they are stored and
+   * become text batch by batch: the text of a chunk's vector takes longer than all the rest.
+   */
   readonly isHeld: boolean;
   /** A condition on the rows, as SQL. */
-  readonly where?: string;
+  readonly where?: string | undefined;
 }
 
-/** Opens a cursor over rows, within a transaction, and returns its name. */
-export async function openCursor(transaction: Db, options: CursorOptions): Promise<string> {
+export interface RowCursor extends Pick<CursorOptions, "columns" | "isHeld"> {
+  readonly name: string;
+}
+
+/** Opens a cursor over rows, within a transaction. */
+export async function openCursor(transaction: Db, options: CursorOptions): Promise<RowCursor> {
   const { relation, columns, isHeld, where = "true" } = options;
-  const cursor = `backup_${randomBase62(12).toLowerCase()}`;
-  const texts = columns.map(({ name }) => `${quoteName(name)}::text as ${quoteName(name)}`);
-  const query = `select ${texts.join(", ")} from ${quoteTable(relation)} where ${where}`;
+  const name = `backup_${randomBase62(12).toLowerCase()}`;
+  const names = columns.map((column) => quoteName(column.name)).join(", ");
+  const query = `select ${isHeld ? names : textsOf(columns)} from ${quoteTable(relation)} where ${where}`;
   const hold = isHeld ? "with hold" : "";
-  await transaction.execute(sql.raw(`declare ${cursor} no scroll cursor ${hold} for ${query}`));
-  return cursor;
+  await transaction.execute(sql.raw(`declare ${name} no scroll cursor ${hold} for ${query}`));
+  return { name, columns, isHeld };
 }
 
 /** Yields all rows of a cursor, in batches; closes it after the last. */
-export async function* fetchRows(
-  db: Db,
-  cursor: string,
-  columns: TableDescription["columns"],
-): AsyncGenerator<readonly Row[]> {
+export async function* fetchRows(db: Db, cursor: RowCursor): AsyncGenerator<readonly Row[]> {
+  const { columns } = cursor;
   const has = (wanted: string) => columns.some(({ type }) => type === wanted);
   const longCount = has("real[]") ? FETCH_LONG_ROWS : FETCH_ROWS;
   const most = has("bytea") ? FETCH_CHUNKS : longCount;
   let count = FIRST_ROWS;
   try {
     for (;;) {
-      const rows = await db.execute<Record<string, string | null>>(
-        sql.raw(`fetch ${count} from ${cursor}`),
-      );
+      const rows = await fetchBatch(db, cursor, count);
       if (rows.length === 0) return;
       count = nextBatch(rows, { bytes: BATCH_BYTES, most });
       yield rows.map((row) => columns.map(({ name }) => row[name] ?? null));
@@ -63,6 +66,43 @@ export async function* fetchRows(
 }
 
 /** Closes a cursor. Never rejects: a cursor lost with its connection is closed, too. */
-export async function closeCursor(db: Db, cursor: string): Promise<void> {
-  await db.execute(sql.raw(`close ${cursor}`)).catch(() => undefined);
+export async function closeCursor(db: Db, { name }: RowCursor): Promise<void> {
+  await db.execute(sql.raw(`close ${name}`)).catch(() => undefined);
+}
+
+/** A statement cannot read from a cursor, and the driver would parse values that are no text. */
+export const HELD_ROWS_FUNCTION: SQL = sql.raw(`
+  create or replace function pg_temp.held_rows(held refcursor, wanted integer) returns setof record
+  language plpgsql as $$
+  declare
+    line record;
+  begin
+    for place in 1..wanted loop
+      fetch held into line;
+      exit when not found;
+      return next line;
+    end loop;
+  end $$`);
+
+type Texts = Readonly<Record<string, string | null>>;
+
+async function fetchBatch(
+  db: Db,
+  { name, columns, isHeld }: RowCursor,
+  count: number,
+): Promise<readonly Texts[]> {
+  if (!isHeld) return db.execute<Texts>(sql.raw(`fetch ${count} from ${name}`));
+  const types = columns.map((column) => `${quoteName(column.name)} ${column.type}`).join(", ");
+  return withTransaction(db, async (transaction) => {
+    await writeStandardTexts(transaction);
+    return transaction.execute<Texts>(
+      sql.raw(
+        `select ${textsOf(columns)} from pg_temp.held_rows('${name}', ${count}) as line (${types})`,
+      ),
+    );
+  });
+}
+
+function textsOf(columns: TableDescription["columns"]): string {
+  return columns.map(({ name }) => `${quoteName(name)}::text as ${quoteName(name)}`).join(", ");
 }

@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import type { Db } from "../../../db/context.ts";
+import { HALF_RESTORED } from "../../../db/migrate.ts";
 import type { DatasetTable, Partition, Sequence } from "../backup-format.ts";
 import { BackupError } from "../backup-format.ts";
 import {
@@ -11,6 +12,7 @@ import {
   toDatasetDescription,
 } from "./describe-tables.ts";
 import type { Row } from "./row-cursor.ts";
+import { writeStandardTexts } from "./standard-texts.ts";
 
 /** The description of a database's content. */
 export interface Content {
@@ -31,13 +33,15 @@ export interface Snapshot extends Content {
   readonly close: () => Promise<void>;
 }
 
-/** Timeout of a statement, and the longest that a full disk or a slow reader may delay the next one. */
-const STATEMENT_TIMEOUT_MS = 600_000;
-
 /** Describes the database within a transaction. Throws a BackupError when no gateway has ever used it. */
 export async function describeContent(transaction: Db): Promise<Content> {
   await writeStandardTexts(transaction);
   const migration = await newestMigration(transaction);
+  if (migration === HALF_RESTORED) {
+    throw new BackupError(
+      "The database is half restored: run `restore` again with the same backup and DATA_DIR.",
+    );
+  }
   const tables = await describeTables(transaction);
   if (migration === 0 || tables.length === 0) {
     throw new BackupError(
@@ -51,17 +55,6 @@ export async function describeContent(transaction: Db): Promise<Content> {
     datasets: described.map(({ version: _, ...table }) => table),
     ...{ partitions, sequences: await describeSequences(transaction), migration },
   };
-}
-
-/** Makes this transaction write texts in the one form that every server reads, whatever the server's configuration. */
-export async function writeStandardTexts(transaction: Db): Promise<void> {
-  const limit = String(STATEMENT_TIMEOUT_MS);
-  await transaction.execute(sql`
-    select set_config('statement_timeout', ${limit}, true),
-      set_config('idle_in_transaction_session_timeout', ${limit}, true),
-      set_config('timezone', 'UTC', true), set_config('datestyle', 'ISO, YMD', true),
-      set_config('intervalstyle', 'postgres', true), set_config('extra_float_digits', '1', true),
-      set_config('bytea_output', 'hex', true)`);
 }
 
 async function newestMigration(db: Db): Promise<number> {
