@@ -1,5 +1,6 @@
 import type { Speech, SpeechAnswer } from "../backends/vendors/speech.ts";
-import type { ChatEvents, Usage } from "../core/chat/chat-event.ts";
+import type { ChatEvents } from "../core/chat/chat-event.ts";
+import type { Usage } from "../core/chat/usage.ts";
 import { estimateTokens } from "../core/estimate-tokens.ts";
 import type { LimitStatus } from "../core/limit-status.ts";
 import type { TranscriptionRequest } from "../core/transcription.ts";

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import type { FinishReason, Usage } from "../../core/chat/chat-event.ts";
+import type { FinishReason } from "../../core/chat/chat-event.ts";
+import type { Usage } from "../../core/chat/usage.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { rawElements, rawMember } from "../../lib/json/raw-json.ts";

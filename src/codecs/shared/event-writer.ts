@@ -1,4 +1,5 @@
-import type { ChatEvent, DeltaEvent, SignatureEvent, Usage } from "../../core/chat/chat-event.ts";
+import type { ChatEvent, DeltaEvent, SignatureEvent } from "../../core/chat/chat-event.ts";
+import type { Usage } from "../../core/chat/usage.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 
 type TextKind = "text" | "reasoning" | "refusal";

@@ -1,4 +1,5 @@
-import type { ChatEvent, Usage } from "../../core/chat/chat-event.ts";
+import type { ChatEvent } from "../../core/chat/chat-event.ts";
+import type { Usage } from "../../core/chat/usage.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { TranscriptFormat } from "../../core/transcription.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";

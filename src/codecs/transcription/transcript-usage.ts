@@ -1,4 +1,4 @@
-import type { Usage } from "../../core/chat/chat-event.ts";
+import type { Usage } from "../../core/chat/usage.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json/json.ts";
 
 /** Reads the tokens of a `usage` object; returns undefined when it reports a duration, or nothing. */

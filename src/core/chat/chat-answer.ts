@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../lib/json/json.ts";
-import type { FinishReason, RefusalDetails, SearchEvent, ToolRun, Usage } from "./chat-event.ts";
+import type { FinishReason, RefusalDetails, SearchEvent, ToolRun } from "./chat-event.ts";
+import type { Usage } from "./usage.ts";
 
 /** A complete answer: the sum of a stream of events. */
 export interface ChatAnswer {

@@ -2,8 +2,6 @@ import type { JsonObject } from "../../lib/json/json.ts";
 import type { ServiceError } from "../service-error.ts";
 import type { Usage } from "./usage.ts";
 
-export type { Usage } from "./usage.ts";
-
 /**
  * An event of a backend's answer. The order is part of the contract:
  *

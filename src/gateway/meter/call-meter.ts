@@ -1,4 +1,5 @@
-import type { ChatEvent, Usage } from "../../core/chat/chat-event.ts";
+import type { ChatEvent } from "../../core/chat/chat-event.ts";
+import type { Usage } from "../../core/chat/usage.ts";
 import { type ErrorCode, ServiceError } from "../../core/service-error.ts";
 import type { CancelSignal } from "../../lib/cancellation.ts";
 import type { Outcome, UsageEntry, UsageRecord } from "../../usage/usage-record.ts";

@@ -1,4 +1,5 @@
-import type { ChatEvent, ChatEvents, FinishEvent, Usage } from "../../core/chat/chat-event.ts";
+import type { ChatEvent, ChatEvents, FinishEvent } from "../../core/chat/chat-event.ts";
+import type { Usage } from "../../core/chat/usage.ts";
 import { ServiceError, toServiceError } from "../../core/service-error.ts";
 import {
   nextOf,

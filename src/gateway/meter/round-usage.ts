@@ -1,4 +1,5 @@
-import type { ChatEvent, FinishEvent, SignatureEvent, Usage } from "../../core/chat/chat-event.ts";
+import type { ChatEvent, FinishEvent, SignatureEvent } from "../../core/chat/chat-event.ts";
+import type { Usage } from "../../core/chat/usage.ts";
 import { chargeTokens, estimateTokens } from "../../core/estimate-tokens.ts";
 import type { TokenBudget } from "../gateway.ts";
 

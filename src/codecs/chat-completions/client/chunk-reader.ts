@@ -1,4 +1,5 @@
-import type { FinishReason, Usage } from "../../../core/chat/chat-event.ts";
+import type { FinishReason } from "../../../core/chat/chat-event.ts";
+import type { Usage } from "../../../core/chat/usage.ts";
 import { ServiceError } from "../../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 import { readChunkError, toEngineError } from "../../shared/errors/openai-errors.ts";

@@ -1,4 +1,4 @@
-import type { Usage } from "../../../core/chat/chat-event.ts";
+import type { Usage } from "../../../core/chat/usage.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 
 /** Reads a `usage` object; returns undefined when there is none or it has no counts. */

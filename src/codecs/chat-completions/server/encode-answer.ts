@@ -4,7 +4,7 @@ import type {
   AnswerToolCall,
   ChatAnswer,
 } from "../../../core/chat/chat-answer.ts";
-import type { Usage } from "../../../core/chat/chat-event.ts";
+import type { Usage } from "../../../core/chat/usage.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 import type { AnswerContext } from "../../codec.ts";
 import { encodeExtension } from "../../shared/answer-extension.ts";

@@ -1,4 +1,4 @@
-import type { Usage } from "../../../core/chat/chat-event.ts";
+import type { Usage } from "../../../core/chat/usage.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
 import { readCount } from "../../shared/answer-json.ts";
 

@@ -1,10 +1,6 @@
-import type {
-  FinishEvent,
-  FinishReason,
-  RefusalDetails,
-  Usage,
-} from "../../../core/chat/chat-event.ts";
+import type { FinishEvent, FinishReason, RefusalDetails } from "../../../core/chat/chat-event.ts";
 import { markSeal } from "../../../core/chat/seal.ts";
+import type { Usage } from "../../../core/chat/usage.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import type { AnswerContext } from "../../codec.ts";
 import type { MessagesForm } from "./messages-form.ts";

@@ -1,4 +1,5 @@
-import type { ToolRun, Usage } from "../../../core/chat/chat-event.ts";
+import type { ToolRun } from "../../../core/chat/chat-event.ts";
+import type { Usage } from "../../../core/chat/usage.ts";
 import type { ServiceError } from "../../../core/service-error.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import type { AnswerContext } from "../../codec.ts";
