@@ -1,5 +1,6 @@
 import type { ServiceError } from "../../core/service-error.ts";
 import type { CancelSignal } from "../../lib/cancellation.ts";
+import { noteBodyBrokenOff } from "../server/leaves-body-unread.ts";
 import { withinBodyTime } from "./within-body-time.ts";
 
 /**
@@ -75,6 +76,7 @@ async function readInPieces(request: Request, options: WholeBodyOptions): Promis
     await withinBodyTime(allowedMs, readAll(), brokenOff, signal);
   } catch (thrown) {
     // The rest of the body has no reader.
+    noteBodyBrokenOff(request);
     reader.cancel().catch(() => undefined);
     throw thrown;
   }

@@ -130,14 +130,20 @@ export function stepKindsRoutes(deps: Deps): Router {
   });
   router.add(TEST, async (context, caller) => {
     const given = await readCheckedBody(context, stepTest, body);
-    const result = await testWorkflowStep(records, caller, {
-      id: idOf(context),
-      stepId: context.req.param("step") ?? "",
-      rows: given.rows as readonly Row[],
-      inputs: given.inputs as Readonly<Record<string, readonly Row[]>>,
-      signal: context.req.raw.signal,
-    });
-    return jsonResponse(toJson(testResult, result));
+    // A step may work for longer than connections may be quiet.
+    const endSilence = context.env.allowSilence();
+    try {
+      const result = await testWorkflowStep(records, caller, {
+        id: idOf(context),
+        stepId: context.req.param("step") ?? "",
+        rows: given.rows as readonly Row[],
+        inputs: given.inputs as Readonly<Record<string, readonly Row[]>>,
+        signal: context.req.raw.signal,
+      });
+      return jsonResponse(toJson(testResult, result));
+    } finally {
+      endSilence();
+    }
   });
   return router;
 }

@@ -8,6 +8,7 @@ const CONNECTIONS_CHECK_MS = 2_000;
 const LINGER_MS = 1_000;
 /** The adapter refuses unreadable hosts before we see them. The edge guard gets the true host from the raw headers. */
 const ROUTED_HOST = "gateway";
+const ORIGIN = /^https?:\/\/[^/?#]+\/?/i;
 
 export async function serveOnNode(options: ServeOptions): Promise<Server> {
   const { host, port, quietSeconds, fetch } = options;
@@ -48,6 +49,8 @@ export async function serveOnNode(options: ServeOptions): Promise<Server> {
     },
     (message, response) => {
       message.headers.host = ROUTED_HOST;
+      // A client that takes the server for a proxy sends the whole address.
+      message.url = message.url?.replace(ORIGIN, "/");
       count(message.socket, 1);
       // Otherwise a stopping server would keep the connection for another request and wait for it.
       response.once("close", () => {

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { ServiceError } from "../../../src/core/service-error.ts";
 import {
   type BodyLimits,
   readJsonBody,
   readJsonBytes,
 } from "../../../src/http/bodies/read-json-body.ts";
+import { leavesBodyUnread } from "../../../src/http/server/leaves-body-unread.ts";
 
 const LIMITS = { maxBytes: 1_000, maxDepth: 4 };
 
@@ -47,6 +49,22 @@ const readParsed = async (body: Request, limits: BodyLimits) =>
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 describe("a JSON body", () => {
+  it("that was refused on the way is the last of its connection", async () => {
+    const piece = bytes('{"a": 1');
+    const refusal = new ServiceError("overloaded", "No room.");
+    const hold = (size: number) => {
+      if (size > piece.length) throw refusal;
+    };
+    const refused = chunkedRequest([piece, piece, piece]);
+    refused.headers.set("transfer-encoding", "chunked");
+    await expect(readJsonBody(refused, { ...LIMITS, hold })).rejects.toBe(refusal);
+    expect(leavesBodyUnread(refused)).toBe(true);
+    const read = chunkedRequest([bytes("{}")]);
+    read.headers.set("transfer-encoding", "chunked");
+    await readJsonBody(read, LIMITS);
+    expect(leavesBodyUnread(read)).toBe(false);
+  });
+
   it("comes with its text, in which large numbers are whole", async () => {
     const text = '{"a": 9007199254740993}';
     expect((await readJsonBody(request(text), LIMITS)).text).toBe(text);

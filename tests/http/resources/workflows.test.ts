@@ -1,5 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createApp } from "../../../src/app.ts";
 import type { KeyCaller } from "../../../src/core/callers/caller.ts";
 import { auditLog } from "../../../src/db/tables/audit-log.ts";
 import { workflowSecrets, workflows } from "../../../src/db/tables/workflows.ts";
@@ -590,6 +591,25 @@ describe("GET /api/pipeline/step-kinds", () => {
 describe("The test of a step", () => {
   const test = (id: string, step: string, body: unknown) =>
     owner.call({ method: "POST", path: `${WORKFLOWS}/${id}/steps/${step}/test`, body });
+
+  it("lets its connection be quiet as long as it works", async () => {
+    const { id } = (await create(owner, { name: "quiet", steps: STEPS })).body;
+    const path = `${WORKFLOWS}/${id}/steps/check/test`;
+    const said: string[] = [];
+    const allowSilence = () => {
+      said.push("begins");
+      return () => void said.push("ends");
+    };
+    const { fetch } = createApp(stage.served.deps);
+    const request = new Request(`http://gateway${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${owner.session}`, "content-type": "application/json" },
+      body: JSON.stringify({ rows: [{ n: 2 }] }),
+    });
+    const connection = { host: "gateway", path, peer: () => "127.0.0.1", allowSilence };
+    expect((await fetch(request, connection)).status).toBe(200);
+    expect(said).toEqual(["begins", "ends"]);
+  });
 
   it("takes rows that nest as deep as the body of a webhook may", async () => {
     const steps = [STEPS[0], { id: "send", kind: "tiny_sink", to: "x" }];

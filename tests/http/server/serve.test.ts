@@ -16,6 +16,27 @@ describe("a server whose port is taken", () => {
   });
 });
 
+describe("a server that is taken for a proxy", () => {
+  it.each([
+    ["http://gw.example.com/v1/models?limit=1", "/v1/models", "?limit=1"],
+    ["HTTP://gw.example.com", "/", ""],
+    ["/v1/models?of=http://gw.example.com/", "/v1/models", "?of=http://gw.example.com/"],
+  ])("answers %s as what it names here", async (target, path, search) => {
+    const server = await serve({
+      ...{ host: "127.0.0.1", port: 0, quietSeconds: 30 },
+      fetch: (request, connection) => {
+        const url = new URL(request.url);
+        return Response.json([connection.path, url.pathname, url.search]);
+      },
+    });
+    const client = await openRawClient(server.port);
+    client.send(rawRequest("GET", target, {}));
+    expect(JSON.parse((await client.readResponse()).text)).toEqual([path, path, search]);
+    client.close();
+    await server.stop();
+  });
+});
+
 describe("a server that is told to stop", () => {
   it("does not wait for connections without a request under way", async () => {
     const server = await serve({
