@@ -8,6 +8,16 @@ export function placeStatement(most: number): string {
     where pg_catalog.pg_try_advisory_lock(${ADVISORY_LOCK.readerPlace}, place) limit 1`;
 }
 
+/** The same for a session that may have its place still, and takes no second one. */
+export function placeAgainStatement(most: number): string {
+  const key = ADVISORY_LOCK.readerPlace;
+  return `select from pg_catalog.generate_series(1, ${most}) as place
+    where case when exists (
+      select from pg_catalog.pg_locks
+      where locktype = 'advisory' and classid = ${key} and objsubid = 2 and pid = pg_catalog.pg_backend_pid()
+    ) then false else pg_catalog.pg_try_advisory_lock(${key}, place) end limit 1`;
+}
+
 /**
  * Takes one of `most` places on the database server, which all replicas share, by a session that has just logged in: a
  * lock of the session, so that its place is free at once when it ends, however that happens. A client that gives up its
