@@ -116,6 +116,19 @@ describe("a CSV", () => {
     expect(rows.map(({ line }) => line)).toEqual([2, 6]);
   });
 
+  it("of one column has a row in an empty line, and none after the last one", async () => {
+    const rows = await rowsOf("csv", '\r\na\r\n1\r\n\r\n""\r\n\r\n');
+    expect(rows).toEqual([
+      { line: 3, values: { a: "1" } },
+      { line: 4, values: { a: null } },
+      { line: 5, values: { a: "" } },
+      { line: 6, values: { a: null } },
+    ]);
+    expect(await rowsOf("csv", "a,b\n\n1,2\n\n")).toEqual([
+      { line: 3, values: { a: "1", b: "2" } },
+    ]);
+  });
+
   it.each(["utf8", "utf16-le", "windows-1252"])("is read in %s", async (encoding) => {
     const text = `name,note\n${"Müller,größer als früher\n".repeat(50)}`;
     const bytes = iconv.encode(text, encoding, { addBOM: encoding === "utf16-le" });

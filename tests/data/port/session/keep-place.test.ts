@@ -17,7 +17,7 @@ import { openTrustListener, type TrustListener } from "./trust-listener.ts";
 
 const UNLOCK = "select pg_advisory_unlock_all()";
 /** A text whose end no log keeps. */
-const LONG = `select ${Array.from({ length: 3_000 }, (_, n) => `1 as c${n}`).join(", ")}`;
+const LONG = `select ${Array.from({ length: 1_000 }, (_, n) => `1 as column_${n}`).join(", ")}`;
 const run = (sql: string) => [parse("", sql), bind("", "", []), describePortal(""), execute("", 0)];
 
 describe.skipIf(databaseServerUrl === undefined)("a client that gives up all its locks", () => {
