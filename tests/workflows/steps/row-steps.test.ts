@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from "vitest";
+import type { JsonValue } from "../../../src/lib/json/json.ts";
 import { openRowProcess } from "../../../src/workflows/row-process/open-row-process.ts";
 import type { Row } from "../../../src/workflows/rows/row.ts";
 import { aggregateStep } from "../../../src/workflows/steps/aggregate.ts";
@@ -224,6 +225,40 @@ describe("steps", () => {
       numbered(9).map(({ n }) => ({ n, g: Number(n) % 2 })),
     );
     expect(stable.map(({ n }) => n)).toEqual([1, 3, 5, 7, 0, 2, 4, 6, 8]);
+  });
+
+  test.each<[readonly JsonValue[], readonly JsonValue[]]>([
+    [
+      ["10.50", "9.75", null, "-1", "1e1"],
+      [null, "-1", "9.75", "1e1", "10.50"],
+    ],
+    [
+      ["9007199254740993", 9_007_199_254_740_991, "9007199254740992"],
+      [9_007_199_254_740_991, "9007199254740992", "9007199254740993"],
+    ],
+    [
+      ["2", 10, "1.0", 1],
+      ["1.0", 1, "2", 10],
+    ],
+    [
+      ["10", "9", "x"],
+      ["10", "9", "x"],
+    ],
+    [
+      ["10", 9, true],
+      [true, 9, "10"],
+    ],
+    [
+      ["9", "10", `1${"0".repeat(1_000)}`],
+      ["10", `1${"0".repeat(1_000)}`, "9"],
+    ],
+  ])("sort of %j by number where all are numbers", async (values, expected) => {
+    const rows = values.map((v) => ({ v }));
+    const sorted = await main(sortStep(services), { by: ["v"] }, rows);
+    expect(sorted.map(({ v }) => v)).toEqual(expected);
+    const by = [{ field: "v", order: "desc" }];
+    const down = await main(sortStep(services), { by }, rows);
+    expect(down.map(({ v }) => Number(v))).toEqual(expected.map(Number).reverse());
   });
 
   test("limit passes on a part of the rows", async () => {
