@@ -391,6 +391,34 @@ describe("steps", () => {
     },
   );
 
+  test("sql refuses texts and names with NUL, and says how to go on", async () => {
+    const settings = { select: "SELECT * FROM a" };
+    const run = (row: Row) => runStep(sqlStep(services), { settings, inputs: { a: [{}, row] } });
+    await expect(run({ note: "be\0hind" })).rejects.toMatchObject({
+      code: "sql_text",
+      message: expect.stringMatching(
+        /^The field 'note' of row 2 .* row\.note\.replace\('\\u0000', ''\)\.$/,
+      ),
+    });
+    const mend = { set: { note: "row.note.replace('\\u0000', '')" } };
+    expect(await main(mapStep(services), mend, [{ note: "be\0hind" }])).toEqual([
+      { note: "behind" },
+    ]);
+    await expect(run({ "be\0hind": 1 })).rejects.toMatchObject({
+      code: "sql_columns",
+      message: expect.stringMatching(/^The rows of 'a' have the field 'behind', .* select step/),
+    });
+    const { outputs } = await run({ list: ["\0"] });
+    expect(outputs.main[1]).toEqual({ list: '["\\u0000"]' });
+  });
+
+  test("sql tells names apart as SQLite does", async () => {
+    const settings = { select: "SELECT * FROM a" };
+    const run = (row: Row) => runStep(sqlStep(services), { settings, inputs: { a: [row] } });
+    expect((await run({ Ä: 1, ä: 2 })).outputs.main).toEqual([{ Ä: 1, ä: 2 }]);
+    await expect(run({ A: 1, a: 2 })).rejects.toMatchObject({ code: "sql_columns" });
+  });
+
   test("flow_break ends the run by its rows or a condition, and passes them on otherwise", async () => {
     const kind = flowBreakStep(services);
     const run = (settings: Row, rows: readonly Row[]) => runStep(kind, { settings, rows });
