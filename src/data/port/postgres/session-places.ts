@@ -3,7 +3,7 @@ import { EngineRefusal } from "../engine.ts";
 import type { RunStatement } from "./log-in.ts";
 
 /** The statement that takes a free one of `most` places; it brings no row where there is none. */
-export function placeStatement(most: number): string {
+function placeStatement(most: number): string {
   return `select from pg_catalog.generate_series(1, ${most}) as place
     where pg_catalog.pg_try_advisory_lock(${ADVISORY_LOCK.readerPlace}, place) limit 1`;
 }

@@ -25,7 +25,7 @@ export interface KnownText {
   readonly unlocks: UnlocksSession;
 }
 
-export type KeptPortal = Portal & KnownText;
+type KeptPortal = Portal & KnownText;
 
 /** It may be anything. */
 const UNKNOWN: KnownText = { text: UNKNOWN_TEXT, unlocks: "yes" };
