@@ -31,7 +31,8 @@ const changeable = {
     .openapi({
       description:
         "Names of the views that it may read: those of `GET /v1/data`, which are datasets and built in. " +
-        "`*` alone is all, those to come too; empty reads none.",
+        "`*` alone is all, those to come too; empty reads none. A name counts for whatever has it: " +
+        "the key also reads a dataset that takes it after another one was deleted or renamed.",
       example: ["orders", "usage_by_day"],
     }),
   row_limit: z

@@ -10,6 +10,7 @@ const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
 /** A number with a point and an exponent of up to three digits: far within what the database keeps exactly. */
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?$/;
+const NOT_ZERO = /^[+-]?[\d.]*[1-9]/;
 const DECIMAL_MAX_CHARACTERS = 1_000;
 const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 const TIMESTAMP =
@@ -45,7 +46,10 @@ const CHECKS: Readonly<Record<DatasetColumn["type"], Check>> = {
   decimal: (value) => numeric(value),
   number(value) {
     const text = numeric(value);
-    return text !== undefined && Number.isFinite(Number(text)) ? Number(text) : undefined;
+    if (text === undefined || !Number.isFinite(Number(text))) return undefined;
+    // Too small for the type, which would make it 0.
+    if (Number(text) === 0 && NOT_ZERO.test(text)) return undefined;
+    return Number(text);
   },
   boolean(value) {
     if (typeof value === "boolean") return value;

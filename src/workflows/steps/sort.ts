@@ -14,7 +14,7 @@ const schema = z.strictObject({
     .min(1)
     .max(20)
     .describe(
-      "Fields, the most important first: a name, or `{field, order}`. Null comes first, then false and true, numbers, texts by their characters' codes, lists and objects.",
+      "Fields, the most important first: a name, or `{field, order}`. A field whose values are numbers, or texts that are numbers, is sorted by number. Null comes first, then false and true, numbers, texts by their characters' codes, lists and objects.",
     ),
 });
 

@@ -8,7 +8,7 @@ const schema = z.strictObject({
     .string()
     .min(1)
     .describe(
-      "One SELECT of SQLite over the inputs: each is a table with its step's name (`check_else` for an output). True and false are 1 and 0, lists and objects their JSON; integers beyond 2^53 come out as texts.",
+      "One SELECT of SQLite over the inputs: each is a table with its step's name (`check_else` for an output). True and false are 1 and 0, lists and objects their JSON; decimals and integers beyond 2^53 are texts, so compare and sort them by CAST(total AS REAL) or AS INTEGER.",
     ),
 });
 

@@ -70,6 +70,7 @@ describe("a dataset takes a value only where nothing of it is lost", () => {
     number: [
       [12.5, 12.5],
       ["1e-300", 1e-300],
+      ["-0.00e-400", 0],
       [0.1 + 0.2, 0.30000000000000004],
     ],
     boolean: [
@@ -122,6 +123,8 @@ describe("a dataset takes a value only where nothing of it is lost", () => {
     ["decimal", "1e9999"],
     ["number", "1e999"],
     ["number", "Infinity"],
+    ["number", "1e-400"],
+    ["number", "-0.0001e-330"],
     ["boolean", 1],
     ["boolean", "yes"],
     ["date", "2026-02-29"],

@@ -94,6 +94,28 @@ describe("date of a text", () => {
   );
 });
 
+test.each([
+  ["42", 42],
+  ["-0042", -42],
+  ["9007199254740993", "9007199254740993"],
+  [-2.9, -2],
+  [2, 2],
+])("int() of %j is %j", (value, expected) => {
+  expect(evaluated("int(row.value)", { value })).toBe(expected);
+});
+
+test.each(["", " 42", "42.0", "0b11", "9223372036854775808"])(
+  "int() of %j is the fault of its row",
+  (value) => {
+    expect(() => evaluated("int(row.value)", { value })).toThrow("no whole number of 64 bits");
+  },
+);
+
+test("int() of what is no text or number is named as it was written", () => {
+  expect(() => evaluated("int([1])", {})).toThrow(/'int\(list/);
+  expect(() => evaluated("int(row.value)", {})).toThrow(/'int\(null\)'/);
+});
+
 test("json() keeps the digits of integers beyond 2^53, as rows do", () => {
   const text = '{"id": 9007199254740993, "list": [-12345678901234567890, 1.5], "small": 7}';
   expect(evaluated("json(row.text)", { text })).toEqual({
@@ -112,6 +134,10 @@ describe("patterns", () => {
     ["(?i)^[\\p{Lu}\\d]+$", "Ab1", true],
     ["(?i)^\\p{L}+ ÄB$", "Groß äb", true],
     ["(?i)^\\p{Script=Greek}+$", "ΩΔ", true],
+    ["(?i)σ$", "ΟΔΟΣ", true],
+    ["(?i)^ΟΔΟΣ$", "οδος", true],
+    ["(?i)^[α-ω]+$", "ΟΔΟΣ", true],
+    ["(?i)^.stanbul$", "İSTANBUL", true],
     ["^\\p{Lu}+$", "aB", false],
     ["(?i)^\\x41\\u0042\\u{C4}$", "abä", true],
     ["(?i)^\\x41\\u0042\\u{C4}$", "ABÄ", true],

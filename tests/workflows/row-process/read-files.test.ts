@@ -132,6 +132,24 @@ describe("other files", () => {
     });
   });
 
+  test.each([
+    ["dd.mm.yyyy", 45_000, "2023-03-15"],
+    ["TT.MM.JJJJ hh:mm", 45_000.5, "2023-03-15T12:00:00.000Z"],
+    ["h:mm", 0.354166666666667, "08:30:00"],
+    ["[h]:mm", 1.0625, "25:30:00"],
+    ["Standard", 45_000.5, 45_000.5],
+    ["yyyy-mm-dd", 20_260_101, 20_260_101],
+    ["yyyy-mm-dd", -1, -1],
+    ["yyyy-mm-dd", 1e300, 1e300],
+  ])("a workbook's cell of the format %s has %d as %s", async (format, value, expected) => {
+    const sheet = utils.aoa_to_sheet([["a"], [{ t: "n", v: value, z: format }]]);
+    const bytes = write(utils.book_new(sheet, "Times"), { type: "buffer", bookType: "xlsx" });
+    expect(await read("times.xlsx", bytes as Buffer)).toEqual([{ a: expected }]);
+    if (format === "Standard") return;
+    const asTexts = await read("times.xlsx", bytes as Buffer, { types: "text" });
+    expect(asTexts).toEqual([{ a: String(expected) }]);
+  });
+
   test("a workbook's cell without a heading is the fault of its row; empty cells are none", async () => {
     const book = utils.book_new();
     const cells = [["a", "b"], [1, 2, ""], [3], [4, 5, null, "lost"]];

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from "vitest";
+import type { JsonValue } from "../../../src/lib/json/json.ts";
 import { openRowProcess } from "../../../src/workflows/row-process/open-row-process.ts";
 import type { Row } from "../../../src/workflows/rows/row.ts";
 import { aggregateStep } from "../../../src/workflows/steps/aggregate.ts";
@@ -226,6 +227,40 @@ describe("steps", () => {
     expect(stable.map(({ n }) => n)).toEqual([1, 3, 5, 7, 0, 2, 4, 6, 8]);
   });
 
+  test.each<[readonly JsonValue[], readonly JsonValue[]]>([
+    [
+      ["10.50", "9.75", null, "-1", "1e1"],
+      [null, "-1", "9.75", "1e1", "10.50"],
+    ],
+    [
+      ["9007199254740993", 9_007_199_254_740_991, "9007199254740992"],
+      [9_007_199_254_740_991, "9007199254740992", "9007199254740993"],
+    ],
+    [
+      ["2", 10, "1.0", 1],
+      ["1.0", 1, "2", 10],
+    ],
+    [
+      ["10", "9", "x"],
+      ["10", "9", "x"],
+    ],
+    [
+      ["10", 9, true],
+      [true, 9, "10"],
+    ],
+    [
+      ["9", "10", `1${"0".repeat(1_000)}`],
+      ["10", `1${"0".repeat(1_000)}`, "9"],
+    ],
+  ])("sort of %j by number where all are numbers", async (values, expected) => {
+    const rows = values.map((v) => ({ v }));
+    const sorted = await main(sortStep(services), { by: ["v"] }, rows);
+    expect(sorted.map(({ v }) => v)).toEqual(expected);
+    const by = [{ field: "v", order: "desc" }];
+    const down = await main(sortStep(services), { by }, rows);
+    expect(down.map(({ v }) => Number(v))).toEqual(expected.map(Number).reverse());
+  });
+
   test("limit passes on a part of the rows", async () => {
     const rows = await main(limitStep(services), { count: 2_500, offset: 3 }, numbered(5_000));
     expect([rows.length, rows[0], rows.at(-1)]).toEqual([2_500, { n: 3 }, { n: 2_502 }]);
@@ -355,6 +390,34 @@ describe("steps", () => {
       expect(outputs.main).toEqual(rows);
     },
   );
+
+  test("sql refuses texts and names with NUL, and says how to go on", async () => {
+    const settings = { select: "SELECT * FROM a" };
+    const run = (row: Row) => runStep(sqlStep(services), { settings, inputs: { a: [{}, row] } });
+    await expect(run({ note: "be\0hind" })).rejects.toMatchObject({
+      code: "sql_text",
+      message: expect.stringMatching(
+        /^The field 'note' of row 2 .* row\.note\.replace\('\\u0000', ''\)\.$/,
+      ),
+    });
+    const mend = { set: { note: "row.note.replace('\\u0000', '')" } };
+    expect(await main(mapStep(services), mend, [{ note: "be\0hind" }])).toEqual([
+      { note: "behind" },
+    ]);
+    await expect(run({ "be\0hind": 1 })).rejects.toMatchObject({
+      code: "sql_columns",
+      message: expect.stringMatching(/^The rows of 'a' have the field 'behind', .* select step/),
+    });
+    const { outputs } = await run({ list: ["\0"] });
+    expect(outputs.main[1]).toEqual({ list: '["\\u0000"]' });
+  });
+
+  test("sql tells names apart as SQLite does", async () => {
+    const settings = { select: "SELECT * FROM a" };
+    const run = (row: Row) => runStep(sqlStep(services), { settings, inputs: { a: [row] } });
+    expect((await run({ Ä: 1, ä: 2 })).outputs.main).toEqual([{ Ä: 1, ä: 2 }]);
+    await expect(run({ A: 1, a: 2 })).rejects.toMatchObject({ code: "sql_columns" });
+  });
 
   test("flow_break ends the run by its rows or a condition, and passes them on otherwise", async () => {
     const kind = flowBreakStep(services);

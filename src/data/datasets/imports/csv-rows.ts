@@ -24,7 +24,7 @@ interface Record {
 
 /**
  * Reads RFC 4180 with any usual delimiter and encoding. The first line has the headings. An empty cell without quotation
- * marks has no value; `""` is an empty text.
+ * marks has no value; `""` is an empty text. An empty line is a row in a table of one column, as exports write it.
  */
 export async function* csvRows(file: SourceFile): AsyncGenerator<FileHeadings | FileRow, void> {
   if ((await file.encoding()) === null)
@@ -37,7 +37,6 @@ export async function* csvRows(file: SourceFile): AsyncGenerator<FileHeadings | 
     bom: true,
     info: true,
     relax_column_count: true,
-    skip_empty_lines: true,
     max_record_size: MAX_ROW_CHARACTERS,
     cast: (value, { quoting }) => (value === "" && !quoting ? null : value),
   });
@@ -46,6 +45,7 @@ export async function* csvRows(file: SourceFile): AsyncGenerator<FileHeadings | 
   let headings: readonly string[] | undefined;
   try {
     for await (const { record, info } of parser as AsyncIterable<Record>) {
+      if (isEmptyLine(record) && headings?.length !== 1) continue;
       const line = info.lines - linesWithin(record);
       if (headings === undefined) {
         headings = headingsOf(record, line);
@@ -79,6 +79,10 @@ export function byHeading(headings: readonly string[], cells: readonly JsonValue
     throw faultAt(line, `it has ${cells.length} cells, and there are ${headings.length} headings.`);
   }
   return Object.fromEntries(headings.map((heading, index) => [heading, cells[index] ?? null]));
+}
+
+function isEmptyLine(record: Record["record"]): boolean {
+  return record.length === 1 && record[0] === null;
 }
 
 function linesWithin(record: readonly (string | null)[]): number {

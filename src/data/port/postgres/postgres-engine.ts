@@ -3,7 +3,7 @@ import { type Engine, EngineRefusal, type EngineSession } from "../engine.ts";
 import { requestCancel } from "./cancel-request.ts";
 import { logIn, type RunStatement } from "./log-in.ts";
 import { toEngineRefusal } from "./login-refusal.ts";
-import { placeStatement, takePlace } from "./session-places.ts";
+import { placeAgainStatement, takePlace } from "./session-places.ts";
 import { SharedCatalog } from "./shared-catalog.ts";
 import { readAddress, type UpstreamAddress } from "./upstream-address.ts";
 import { UpstreamSession } from "./upstream-session.ts";
@@ -53,7 +53,7 @@ export function openPostgresEngine(options: PostgresEngineOptions): Engine {
             session,
             receiver,
             catalog: () => catalog.current,
-            takePlace: placeStatement(mostSessions),
+            takePlace: placeAgainStatement(mostSessions),
             requestCancel: () => requestCancel(address, session.key),
             closed: () => sessions.delete(upstream),
             ...{ turns, turnKey: request.turnKey ?? request.principal.id },

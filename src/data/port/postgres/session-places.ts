@@ -3,9 +3,19 @@ import { EngineRefusal } from "../engine.ts";
 import type { RunStatement } from "./log-in.ts";
 
 /** The statement that takes a free one of `most` places; it brings no row where there is none. */
-export function placeStatement(most: number): string {
+function placeStatement(most: number): string {
   return `select from pg_catalog.generate_series(1, ${most}) as place
     where pg_catalog.pg_try_advisory_lock(${ADVISORY_LOCK.readerPlace}, place) limit 1`;
+}
+
+/** The same for a session that may have its place still, and takes no second one. */
+export function placeAgainStatement(most: number): string {
+  const key = ADVISORY_LOCK.readerPlace;
+  return `select from pg_catalog.generate_series(1, ${most}) as place
+    where case when exists (
+      select from pg_catalog.pg_locks
+      where locktype = 'advisory' and classid = ${key} and objsubid = 2 and pid = pg_catalog.pg_backend_pid()
+    ) then false else pg_catalog.pg_try_advisory_lock(${key}, place) end limit 1`;
 }
 
 /**

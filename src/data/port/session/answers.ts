@@ -17,7 +17,7 @@ export interface Expected {
   /** The gate's refusal: the database got a text that fails, and its error is replaced by this. */
   readonly refusal?: ServerError;
   /** Of the gateway itself: the client sees nothing of its answer. */
-  readonly isOwn?: boolean;
+  readonly own?: { readonly succeeded: () => void };
 }
 
 /** The client asked for it, or the statement took too long, or it waited too long for its turn. */
@@ -109,7 +109,11 @@ export class Answers implements AnswerVisitor {
   }
 
   readonly decide = (type: string, bodyBytes: number): Decision => {
-    if (this.current?.isOwn === true && type !== "S") return type === "Z" ? "hold" : "drop";
+    const current = this.#expected[0];
+    if (current?.own !== undefined && type !== "S") {
+      if (type === "E") current.outcome = "error";
+      return type === "Z" ? "hold" : "drop";
+    }
     if (type === "D") return this.#decideRow(bodyBytes + 5);
     if (type === "Z" || type === "E") return "hold";
     if (type === "A") return "drop";
@@ -180,7 +184,9 @@ export class Answers implements AnswerVisitor {
     this.#isDropping = false;
     if (current.kind === "query") this.#log(current);
     this.#next();
-    return current.isOwn === true ? Buffer.alloc(0) : undefined;
+    if (current.own === undefined) return undefined;
+    if (current.outcome === "ok") current.own.succeeded();
+    return Buffer.alloc(0);
   }
 
   /** After an error. Returns what to write instead of it; undefined to pass it. */

@@ -14,18 +14,35 @@ export interface Portal {
 }
 
 /**
- * Remembers which text a prepared statement or a portal has, for the statement log and the caps. The oldest names are
+ * Whether a text makes its session give up all locks: it does, it may because it runs another one by its name (EXECUTE,
+ * FETCH), or it does not.
+ */
+export type UnlocksSession = "yes" | "by name" | "no";
+
+/** What is known of a text that has passed the gate. */
+export interface KnownText {
+  readonly text: string;
+  readonly unlocks: UnlocksSession;
+}
+
+type KeptPortal = Portal & KnownText;
+
+/** It may be anything. */
+const UNKNOWN: KnownText = { text: UNKNOWN_TEXT, unlocks: "yes" };
+
+/**
+ * Remembers which text a prepared statement or a portal has, for the statement log, the caps and the session's place. The oldest names are
  * dropped at a limit: a statement without its text still runs, and its line says that it is not known.
  */
 export class KeptNames {
-  readonly #statements = new Map<string, string>();
-  readonly #portals = new Map<string, Portal>();
+  readonly #statements = new Map<string, KnownText>();
+  readonly #portals = new Map<string, KeptPortal>();
   #characters = 0;
 
-  parsed(statement: string, text: string): void {
+  parsed(statement: string, known: KnownText): void {
     this.#forget(statement);
-    this.#statements.set(statement, text);
-    this.#characters += text.length;
+    this.#statements.set(statement, known);
+    this.#characters += known.text.length;
     for (const oldest of this.#statements.keys()) {
       const isFull =
         this.#statements.size > MAX_KEPT_NAMES || this.#characters > MAX_KEPT_CHARACTERS;
@@ -34,20 +51,20 @@ export class KeptNames {
     }
   }
 
-  textOf(statement: string): string {
-    return this.#statements.get(statement) ?? UNKNOWN_TEXT;
+  statement(name: string): KnownText {
+    return this.#statements.get(name) ?? UNKNOWN;
   }
 
   bound(portal: string, statement: string): void {
     this.#portals.delete(portal);
-    this.#portals.set(portal, { text: this.textOf(statement), rows: 0, bytes: 0 });
+    this.#portals.set(portal, { ...this.statement(statement), rows: 0, bytes: 0 });
     const [oldest] = this.#portals.keys();
     if (this.#portals.size > MAX_KEPT_NAMES && oldest !== undefined) this.#portals.delete(oldest);
   }
 
   /** One that SQL declared is a new one at each call. */
-  portal(name: string): Portal {
-    return this.#portals.get(name) ?? { text: UNKNOWN_TEXT, rows: 0, bytes: 0 };
+  portal(name: string): KeptPortal {
+    return this.#portals.get(name) ?? { ...UNKNOWN, rows: 0, bytes: 0 };
   }
 
   /** @param kind `S` for a statement, `P` for a portal. */
@@ -57,7 +74,7 @@ export class KeptNames {
   }
 
   #forget(statement: string): void {
-    this.#characters -= this.#statements.get(statement)?.length ?? 0;
+    this.#characters -= this.#statements.get(statement)?.text.length ?? 0;
     this.#statements.delete(statement);
   }
 }

@@ -1,12 +1,12 @@
 import { isUtf8 } from "node:buffer";
 import type { EngineSession } from "../engine.ts";
-import type { CheckText, PortRefusal } from "../gate/statement-gate.ts";
+import type { CheckText, PortRefusal, PortStatementKind } from "../gate/statement-gate.ts";
 import type { ServerError } from "../protocol/backend-messages.ts";
 import { FieldReader, message } from "../protocol/fields.ts";
 import { parse, query, readParse } from "../protocol/frontend-messages.ts";
 import { ProtocolFault } from "../protocol/message-reader.ts";
 import type { Answers, Expected } from "./answers.ts";
-import { KeptNames } from "./kept-names.ts";
+import { KeptNames, type KnownText, type UnlocksSession } from "./kept-names.ts";
 import { MAX_LOGGED_CHARACTERS } from "./session-limits.ts";
 
 export interface RequestsOptions {
@@ -23,8 +23,6 @@ export interface RequestsOptions {
 
 /** What a client may send: Query, Parse, Bind, Describe, Execute, Close, Flush, Sync, Terminate. */
 export const REQUEST_TYPES = "QPBDECHSX";
-/** After these the session has no lock any more, and so no place on the database server. */
-const LOSES_LOCKS = /\b(discard all|pg_advisory_unlock_all)\b/i;
 /** Cannot be parsed, so the database fails as for a statement of the client: in its order, and with its transaction. */
 const REFUSED_TEXT = "The gateway refused a statement";
 const NOT_UTF8: PortRefusal = {
@@ -48,7 +46,12 @@ export class Requests {
   readonly #names = new KeptNames();
   /** True after a message whose effects last until Sync. */
   isBeforeSync = false;
-  #losesPlace = false;
+  /** How often the session gave up its locks, and so its place on the database server. */
+  #losses = 0;
+  /** Those after which it has its place again. */
+  #regained = 0;
+  /** A statement that was prepared gives up all locks, and may be run by its name. */
+  #hasPreparedUnlock = false;
 
   constructor(options: RequestsOptions) {
     this.#options = options;
@@ -74,13 +77,24 @@ export class Requests {
     this.#keepPlace();
   }
 
-  /** Takes the place again that the client gives up before. It does not see the answer. */
+  /**
+   * Takes the place again that the client gives up before. It does not see the answer. In a transaction that has failed
+   * this fails as well, so it is sent after each message until it succeeds.
+   */
   #keepPlace(): void {
     const { takePlace } = this.#options.engine;
-    if (!this.#losesPlace || takePlace === null) return;
-    this.#losesPlace = false;
-    this.#expect({ kind: "query", text: "", isOwn: true });
+    const losses = this.#losses;
+    if (this.#regained === losses || takePlace === null) return;
+    const succeeded = () => {
+      this.#regained = losses;
+    };
+    this.#expect({ kind: "query", text: "", own: { succeeded } });
     this.#options.send(query(takePlace));
+  }
+
+  #runs({ unlocks }: KnownText): void {
+    const isLoss = unlocks === "yes" || (unlocks === "by name" && this.#hasPreparedUnlock);
+    if (isLoss) this.#losses += 1;
   }
 
   async #query(body: Buffer): Promise<void> {
@@ -88,11 +102,12 @@ export class Requests {
     const sql = fields.text();
     // The database would read only what stands before a NUL, as the gate does.
     if (!fields.isAtEnd) throw new ProtocolFault("A Query message continues after its text.");
-    const { text, refusal } = await this.#check(sql, body);
+    const { refusal, ...known } = await this.#check(sql, body);
+    const { text } = known;
     if (this.#options.answers.isSkipping) return;
     this.isBeforeSync = false;
     if (refusal === undefined) {
-      this.#losesPlace ||= LOSES_LOCKS.test(text);
+      this.#runs(known);
       this.#send("Q", body, { kind: "query", text });
       this.#keepPlace();
     } else {
@@ -103,12 +118,14 @@ export class Requests {
 
   async #parse(body: Buffer): Promise<void> {
     const { name, sql } = readParse(body);
-    const { text, refusal } = await this.#check(sql, body);
+    const { refusal, ...known } = await this.#check(sql, body);
+    const { text } = known;
     const { answers } = this.#options;
     if (answers.isSkipping) return;
     this.isBeforeSync = true;
     if (refusal === undefined) {
-      this.#names.parsed(name, text);
+      this.#names.parsed(name, known);
+      this.#hasPreparedUnlock ||= known.unlocks === "yes";
       this.#send("P", body, { kind: "parse", text });
     } else {
       this.#expect({ kind: "parse", text, refusal });
@@ -125,12 +142,12 @@ export class Requests {
     } else if (type === "B") {
       const [portal, statement] = [fields.text(), fields.text()];
       this.#names.bound(portal, statement);
-      this.#send(type, body, { kind: "bind", text: this.#names.textOf(statement) });
+      this.#send(type, body, { kind: "bind", text: this.#names.statement(statement).text });
     } else if (type === "E") {
       const portal = this.#names.portal(fields.text());
       // The most rows. The embedded copy reads it too, where a fault would be one of all its sessions.
       fields.int32();
-      this.#losesPlace ||= LOSES_LOCKS.test(portal.text);
+      this.#runs(portal);
       this.#send(type, body, { kind: "execute", text: portal.text, portal });
     } else {
       const [kind, name] = [fields.byte(), fields.text()];
@@ -139,21 +156,19 @@ export class Requests {
     }
   }
 
-  async #check(
-    sql: string,
-    body: Buffer,
-  ): Promise<{ readonly text: string; readonly refusal?: ServerError }> {
+  async #check(sql: string, body: Buffer): Promise<KnownText & { readonly refusal?: ServerError }> {
     if (!isUtf8(body.subarray(0, body.lastIndexOf(0)))) {
-      return { text: "-- not UTF-8", refusal: toError(NOT_UTF8) };
+      return { text: "-- not UTF-8", unlocks: "no", refusal: toError(NOT_UTF8) };
     }
     try {
       const { check, engine, timeoutSeconds } = this.#options;
       const verdict = await check(sql, engine.catalog, { timeoutSeconds });
       const text = verdict.normalized.slice(0, MAX_LOGGED_CHARACTERS);
-      return verdict.refusal === undefined ? { text } : { text, refusal: toError(verdict.refusal) };
+      if (verdict.refusal === undefined) return { text, unlocks: unlocksOf(verdict.statements) };
+      return { text, unlocks: "no", refusal: toError(verdict.refusal) };
     } catch (thrown) {
       this.#options.failed(thrown);
-      return { text: "-- not checked", refusal: toError(UNCHECKED) };
+      return { text: "-- not checked", unlocks: "no", refusal: toError(UNCHECKED) };
     }
   }
 
@@ -165,6 +180,11 @@ export class Requests {
   #expect(expected: Omit<Expected, "portal"> & Partial<Expected>): void {
     this.#options.answers.expect({ portal: { text: "", rows: 0, bytes: 0 }, ...expected });
   }
+}
+
+function unlocksOf(statements: readonly PortStatementKind[]): UnlocksSession {
+  if (statements.includes("discard")) return "yes";
+  return statements.includes("execute") || statements.includes("fetch") ? "by name" : "no";
 }
 
 const toError = (refusal: PortRefusal): ServerError => ({ severity: "ERROR", ...refusal });

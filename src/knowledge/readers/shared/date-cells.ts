@@ -1,4 +1,5 @@
 import type { CellObject } from "@e965/xlsx";
+import { type DateFormat, kindOfDate } from "./date-formats.ts";
 
 /** What a serial number of a date stands for, as the library takes it apart. */
 interface Moment {
@@ -19,17 +20,6 @@ interface NumberFormats {
   ) => Moment | null;
 }
 
-/** Texts that a format shows as they are, conditions and languages, and the halves of a day. */
-const AS_THEY_ARE = /"[^"]*"|\\.|\[[^\]]*\]|_.|\*.|AM\/PM|A\/P/gi;
-/** Characters such as `年` stand for themselves. */
-const WORDS = /[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}]+/gu;
-/** A part of a date is one letter, once or repeated. */
-const PART = /^(\p{L})\1*$/iu;
-/** Places of digits stand in formats of other numbers only, and in parts of a second. */
-const DIGIT_PLACES = /[0#?@]/;
-/** The letters of years, months, days, hours, minutes, seconds and eras that the library knows. */
-const KNOWN = /^[ymdhsegb]/i;
-
 /**
  * Finds dates that the library cannot show: formats with dots, as in `dd.mm.yyyy`, and those with words or in the letters
  * of another language, as in `TT.MM.JJJJ`, `jj/mm/aaaa` or `d de mmmm`, which some programs write.
@@ -37,7 +27,7 @@ const KNOWN = /^[ymdhsegb]/i;
 export class DateCells {
   readonly #formats: NumberFormats;
   readonly #is1904: boolean;
-  readonly #kinds = new Map<string, "foreign" | "known" | "none">();
+  readonly #kinds = new Map<string, DateFormat>();
 
   constructor(formats: NumberFormats, is1904: boolean) {
     this.#formats = formats;
@@ -66,16 +56,6 @@ export class DateCells {
     this.#kinds.set(format, kind);
     return kind;
   }
-}
-
-function kindOfDate(format: string) {
-  // The second part of a format is that of negative numbers.
-  const [shown = ""] = format.replaceAll(AS_THEY_ARE, " ").split(";");
-  const words = shown.match(WORDS) ?? [];
-  const parts = words.filter((word) => PART.test(word));
-  if (parts.length < 2 || DIGIT_PLACES.test(shown)) return "none";
-  const areKnown = words.every((word) => PART.test(word) && KNOWN.test(word));
-  return areKnown ? "known" : "foreign";
 }
 
 function twoDigits(value: number): string {

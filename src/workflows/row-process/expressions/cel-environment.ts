@@ -8,6 +8,11 @@ import { type LinearPattern, linearPattern } from "./linear-pattern.ts";
 export const MATCHES = "matchesInLinearTime";
 /** The library's own `timestamp` takes no date alone; calls of it are changed to this name. */
 export const TIME = "timestampOf";
+/** The library's own `int` takes the empty text for 0; calls of it are changed to this name. */
+export const INT = "intOf";
+const INTEGER = /^[+-]?\d{1,19}$/;
+const INT64_MIN = -(2n ** 63n);
+const INT64_MAX = 2n ** 63n - 1n;
 const PATTERNS_MAX = 100;
 /** Milliseconds of the years 1 to 9999. */
 const TIME_MIN = -62_135_596_800_000;
@@ -66,6 +71,9 @@ function addNumbers(environment: Environment): void {
       (...values: (number | bigint)[]) => work(...values.map(Number)),
       { async: false },
     );
+  environment.registerFunction(`${INT}(int): int`, (value: bigint) => value, { async: false });
+  environment.registerFunction(`${INT}(double): int`, wholeOf, { async: false });
+  environment.registerFunction(`${INT}(string): int`, integerOf, { async: false });
   for (const type of ["int", "double"]) {
     register(`floor(${type}): double`, Math.floor);
     register(`ceil(${type}): double`, Math.ceil);
@@ -73,6 +81,18 @@ function addNumbers(environment: Environment): void {
     register(`round(${type}): double`, (value) => rounded(value, 0));
     register(`round(${type}, int): double`, rounded);
   }
+}
+
+/** Towards zero. */
+function wholeOf(value: number): bigint {
+  if (Number.isFinite(value)) return BigInt(Math.trunc(value));
+  throw failed("int() was given what is no number.");
+}
+
+function integerOf(text: string): bigint {
+  const integer = INTEGER.test(text) ? BigInt(text) : undefined;
+  if (integer !== undefined && integer >= INT64_MIN && integer <= INT64_MAX) return integer;
+  throw failed("int() was given a text that is no whole number of 64 bits.");
 }
 
 /** Half away from zero, by the decimal digits that are shown. What has none beyond the places stays as it is. */
@@ -167,6 +187,6 @@ function matches(patterns: Map<string, LinearPattern>, text: string, source: str
   }
 }
 
-function failed(message: string, cause: unknown): RowFault {
+function failed(message: string, cause?: unknown): RowFault {
   return new RowFault("expression_failed", message, { cause });
 }

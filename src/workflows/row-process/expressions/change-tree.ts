@@ -1,4 +1,4 @@
-import { MATCHES, TIME } from "./cel-environment.ts";
+import { INT, MATCHES, TIME } from "./cel-environment.ts";
 
 /** A node of the library's tree, as far as it is changed. */
 interface TreeNode {
@@ -16,14 +16,15 @@ interface HasMacro {
 }
 
 /**
- * Lets `text.matches(pattern)` call the function that does not backtrack, and `timestamp(x)` the one that also reads
- * dates. Before the tree is checked.
+ * Lets `text.matches(pattern)` call the function that does not backtrack, `timestamp(x)` the one that also reads dates,
+ * and `int(x)` the one to which an empty text is no number. Before the tree is checked.
  */
 export function renameFunctions(tree: unknown): void {
   visit(tree, ({ op, args }) => {
     if (!Array.isArray(args)) return;
     if (op === "rcall" && args[0] === "matches") args[0] = MATCHES;
     if (op === "call" && args[0] === "timestamp") args[0] = TIME;
+    if (op === "call" && args[0] === "int") args[0] = INT;
   });
 }
 

@@ -3,7 +3,7 @@ import type { JsonValue } from "../../../lib/json/json.ts";
 import type { Row } from "../../rows/row.ts";
 import type { ExpressionScope } from "../row-process.ts";
 import { noCondition, ProgramFailure, RowFault, shown } from "../row-work.ts";
-import { createEnvironment, MATCHES, TIME } from "./cel-environment.ts";
+import { createEnvironment, INT, MATCHES, TIME } from "./cel-environment.ts";
 import { CelObject, fromCel } from "./cel-values.ts";
 import { changeAccess, renameFunctions } from "./change-tree.ts";
 
@@ -92,6 +92,7 @@ function summaryOf(thrown: unknown): string {
   return first
     .replaceAll(MATCHES, "matches")
     .replaceAll(TIME, "timestamp")
+    .replaceAll(INT, "int")
     .replaceAll(/dyn<(\w+)>/g, "$1");
 }
 

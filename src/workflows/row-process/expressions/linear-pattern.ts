@@ -1,4 +1,9 @@
-import { type Alternation, type PatternNode, parsePattern } from "./parse-pattern.ts";
+import {
+  type Alternation,
+  inSmallLetters,
+  type PatternNode,
+  parsePattern,
+} from "./parse-pattern.ts";
 
 /** Steps of one test, at most: characters times states. */
 const STEPS_MAX = 100_000_000;
@@ -40,7 +45,7 @@ export function linearPattern(source: string, flags = ""): LinearPattern {
     test(text) {
       if (text.length * states.length > STEPS_MAX)
         throw new RangeError("The text is too long for this pattern.");
-      return run(states, start, ignoresCase ? text.toLowerCase() : text);
+      return run(states, start, ignoresCase ? inSmallLetters(text) : text);
     },
   };
 }

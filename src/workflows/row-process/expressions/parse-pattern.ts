@@ -59,15 +59,27 @@ const HEX_ESCAPE = /^\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|[xu]\{([0-9a-f]{1,6})\})
 const CASED_PARTS =
   /\\[pP]\{[^}]*\}|\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[xu]\{[0-9a-fA-F]{1,6}\}|\\\p{ASCII}|[^\\]+/gu;
 
+/**
+ * A text in small letters, each in the place of its own: the one of `İ` would be two, and that of `Σ` depends on where it
+ * stands.
+ */
+export function inSmallLetters(text: string): string {
+  return text
+    .replaceAll(/[Σς]/g, "σ")
+    .split("İ")
+    .map((part) => part.toLowerCase())
+    .join("İ");
+}
+
 /** Escapes keep their case, because `\D` is not `\d`; but one of a letter by its number becomes the small letter. */
 function lowered(text: string): string {
   return text.replaceAll(CASED_PARTS, (part) => {
-    if (!part.startsWith("\\")) return part.toLowerCase();
+    if (!part.startsWith("\\")) return inSmallLetters(part);
     const [, ...digits] = HEX_ESCAPE.exec(part) ?? [];
     const code = Number.parseInt(digits.find((found) => found !== undefined) ?? "", 16);
     if (!(code <= CODE_MAX)) return part;
     const letter = String.fromCodePoint(code);
-    const small = letter.toLowerCase();
+    const small = inSmallLetters(letter);
     return small === letter ? part : small;
   });
 }

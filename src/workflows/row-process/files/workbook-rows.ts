@@ -1,6 +1,11 @@
 import { readFile } from "node:fs/promises";
 import type { CellObject, WorkBook } from "@e965/xlsx";
 import { PROTECTED, type SourceFile, UnreadableFile } from "../../../knowledge/readers/reader.ts";
+import {
+  type CellTime,
+  CellTimes,
+  clockText,
+} from "../../../knowledge/readers/shared/cell-times.ts";
 import type { JsonObject, JsonValue } from "../../../lib/json/json.ts";
 import { ProgramFailure, RowFault, setField } from "../row-work.ts";
 import { columnNames } from "./cell-types.ts";
@@ -20,10 +25,11 @@ export async function* readWorkbookRows(
     throw new ProgramFailure("unreadable_file", "The workbook has more than 100 MiB.");
   // The library unpacks the whole archive, without a limit.
   await file.zip?.measure();
-  const workbook = await readWorkbook(await readFile(file.path));
+  const { workbook, times } = await readWorkbook(await readFile(file.path));
   const name = sheet ?? workbook.SheetNames[0] ?? "";
   const rows: readonly Cells[] | undefined = workbook.Sheets[name]?.["!data"];
   if (rows === undefined && sheet !== undefined) throw unknownSheet(sheet, workbook.SheetNames);
+  const { read, text } = readCells(times, types);
   let names: readonly string[] | undefined;
   for (const cells of rows ?? []) {
     if (cells === undefined || !cells.some(isFilled)) continue;
@@ -32,29 +38,33 @@ export async function* readWorkbookRows(
         "unreadable_file",
         `The sheet has more than the ${COLUMNS_MAX} columns allowed.`,
       );
-    if (names === undefined) names = columnNames(Array.from(cells.slice(0, COLUMNS_MAX), textOf));
-    else yield fileRowOf(cells, names, types);
+    if (names === undefined) names = columnNames(Array.from(cells.slice(0, COLUMNS_MAX), text));
+    else yield fileRowOf(cells, names, read);
   }
 }
 
 function fileRowOf(
   cells: readonly (CellObject | undefined)[],
   names: readonly string[],
-  types: FileSettings["types"],
+  read: ReadCell,
 ): FileRow {
-  const row = rowOf(cells, names, types);
+  const row = rowOf(cells, names, read);
   const beyond = cells.findIndex((cell, index) => index >= names.length && isFilled(cell));
   if (beyond < 0) return { row };
   const message = `The row has a value in column ${beyond + 1}, and the header ${names.length} columns.`;
   return { fault: new RowFault("wrong_record", message), row };
 }
 
-async function readWorkbook(bytes: Buffer): Promise<WorkBook> {
-  const { read, set_cptable } = await import("@e965/xlsx");
+async function readWorkbook(
+  bytes: Buffer,
+): Promise<{ readonly workbook: WorkBook; readonly times: CellTimes }> {
+  const { read, set_cptable, SSF } = await import("@e965/xlsx");
   set_cptable(await import("@e965/xlsx/dist/cpexcel.full.mjs"));
-  const options = { dense: true, cellHTML: false, cellFormula: false, cellDates: true, UTC: true };
+  const options = { dense: true, cellHTML: false, cellFormula: false, cellNF: true };
   try {
-    return read(bytes, { type: "buffer", ...options });
+    const workbook: WorkBook = read(bytes, { type: "buffer", ...options });
+    const is1904 = workbook.Workbook?.WBProps?.date1904 === true;
+    return { workbook, times: new CellTimes(SSF.is_date, is1904) };
   } catch (thrown) {
     const isProtected = thrown instanceof Error && /password|encrypt/i.test(thrown.message);
     throw isProtected ? new UnreadableFile("invalid_file", PROTECTED) : thrown;
@@ -64,12 +74,11 @@ async function readWorkbook(bytes: Buffer): Promise<WorkBook> {
 function rowOf(
   cells: readonly (CellObject | undefined)[],
   names: readonly string[],
-  types: FileSettings["types"],
+  read: ReadCell,
 ): JsonObject {
   const row: Record<string, unknown> = {};
   for (const [index, name] of names.entries()) {
-    const cell = cells[index];
-    setField(row, name, types === "infer" ? jsonValue(cell) : textOf(cell));
+    setField(row, name, read(cells[index]));
   }
   return row as JsonObject;
 }
@@ -78,24 +87,35 @@ function isFilled(cell: CellObject | undefined): boolean {
   return cell !== undefined && cell.t !== "z" && cell.v !== undefined && cell.v !== "";
 }
 
-/** The value as the workbook has it; dates as ISO texts. */
-function jsonValue(cell: CellObject | undefined): JsonValue {
-  if (cell === undefined || !isFilled(cell)) return null;
-  if (cell.v instanceof Date) return dateText(cell.v);
-  if (cell.t === "e") return null;
-  return (cell.v ?? null) as JsonValue;
+type ReadCell = (cell: CellObject | undefined) => JsonValue;
+
+/** `read`: a cell of a row, as its value with null for an empty one, or as `text`: what the spreadsheet shows. */
+function readCells(
+  times: CellTimes,
+  types: FileSettings["types"],
+): { readonly read: ReadCell; readonly text: (cell: CellObject | undefined) => string } {
+  const timeOf = ({ t, v, z }: CellObject) =>
+    t === "n" && typeof v === "number" ? times.read(v, z) : undefined;
+  const value: ReadCell = (cell) => {
+    if (cell === undefined || !isFilled(cell) || cell.t === "e") return null;
+    return timeText(timeOf(cell)) ?? ((cell.v ?? null) as JsonValue);
+  };
+  const text = (cell: CellObject | undefined) => {
+    if (cell === undefined || !isFilled(cell)) return "";
+    const time = timeOf(cell);
+    // The spreadsheet shows `####`.
+    if (time?.kind === "impossible") return String(cell.v);
+    return timeText(time) ?? cell.w ?? String(cell.v);
+  };
+  return { read: types === "infer" ? value : text, text };
 }
 
-/** The text as the spreadsheet shows it. */
-function textOf(cell: CellObject | undefined): string {
-  if (cell === undefined || !isFilled(cell)) return "";
-  return cell.v instanceof Date ? dateText(cell.v) : (cell.w ?? String(cell.v));
-}
-
-function dateText(date: Date): string {
-  if (Number.isNaN(date.getTime())) return "";
-  const text = date.toISOString();
-  return text.endsWith("T00:00:00.000Z") ? text.slice(0, 10) : text;
+/** The ISO text; undefined for a number that stays one, because it is that of no day. */
+function timeText(time: CellTime | undefined): string | undefined {
+  if (time === undefined || time.kind === "impossible") return undefined;
+  if (time.kind === "clock") return clockText(time.milliseconds);
+  if (time.milliseconds === 0) return time.day;
+  return new Date(Date.parse(time.day) + time.milliseconds).toISOString();
 }
 
 function unknownSheet(name: string, all: readonly string[]): ProgramFailure {

@@ -1,5 +1,7 @@
 import type { Database, Statement } from "node-sqlite3-wasm";
 import type { JsonValue } from "../../../lib/json/json.ts";
+import { storableText } from "../../../lib/text/storable-text.ts";
+import type { Row } from "../../rows/row.ts";
 import { fieldOf, type InputLine, ProgramFailure, parseRow } from "../row-work.ts";
 import { PLACEHOLDER, quoted } from "./sql-database.ts";
 
@@ -18,15 +20,16 @@ export async function loadTable(
 ): Promise<readonly string[]> {
   const columns: string[] = [];
   const known = new Set<string>();
-  const lowered = new Map<string, string>();
+  const folded = new Map<string, string>();
   let insert: Statement | undefined;
   const add = (name: string) => {
-    const twin = lowered.get(name.toLowerCase());
+    if (name.includes("\0")) throw nulInName(table, name);
+    const twin = folded.get(foldCase(name));
     if (twin !== undefined) throw sameName(table, twin, name);
     if (columns.length >= COLUMNS_MAX) throw tooManyColumns(table);
     const change = columns.length === 0 ? `RENAME COLUMN ${quoted(PLACEHOLDER)} TO` : "ADD COLUMN";
     database.exec(`ALTER TABLE ${quoted(table)} ${change} ${quoted(name)}`);
-    lowered.set(name.toLowerCase(), name);
+    folded.set(foldCase(name), name);
     known.add(name);
     columns.push(name);
     insert?.finalize();
@@ -36,11 +39,11 @@ export async function loadTable(
   database.exec("BEGIN");
   try {
     for await (const lines of batches) {
-      for (const { text } of lines) {
+      for (const { text, number } of lines) {
         const row = parseRow(text);
         for (const name in row) if (!known.has(name)) add(name);
         insert ??= database.prepare(insertInto(table, Math.max(1, columns.length)));
-        insert.run(columns.length === 0 ? [null] : columns.map((name) => cell(fieldOf(row, name))));
+        insert.run(columns.length === 0 ? [null] : columns.map((name) => cell(row, name, number)));
       }
     }
   } finally {
@@ -54,9 +57,31 @@ function insertInto(table: string, count: number): string {
   return `INSERT INTO ${quoted(table)} VALUES (${Array(count).fill("?").join(",")})`;
 }
 
-function cell(value: JsonValue | undefined): string | number | boolean | null {
+function cell(row: Row, name: string, number: number): string | number | boolean | null {
+  const value: JsonValue | undefined = fieldOf(row, name);
+  // The library would cut the text there.
+  if (typeof value === "string" && value.includes("\0")) throw nulInText(name, number);
   if (typeof value !== "object" || value === null) return value ?? null;
   return JSON.stringify(value);
+}
+
+/** As SQLite compares names: `Ä` and `ä` differ. */
+function foldCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+}
+
+function nulInText(name: string, number: number): ProgramFailure {
+  return new ProgramFailure(
+    "sql_text",
+    `The field '${name}' of row ${number} has a NUL character, which SQL cannot take. Remove it with a map step first: row.${name}.replace('\\u0000', '').`,
+  );
+}
+
+function nulInName(table: string, name: string): ProgramFailure {
+  return new ProgramFailure(
+    "sql_columns",
+    `The rows of '${table}' have the field '${storableText(name)}', whose name has a NUL character, which SQL cannot take. Leave it out with a select step that names the fields to keep.`,
+  );
 }
 
 function sameName(table: string, first: string, second: string): ProgramFailure {

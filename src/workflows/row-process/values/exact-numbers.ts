@@ -36,6 +36,12 @@ export function decimalOf(value: JsonValue): Decimal | undefined {
   return places >= 0 ? { digits, places } : { digits: scaled(digits, -places), places: 0 };
 }
 
+/** Whether `decimalOf` returns the number. */
+export function isNumeric(value: JsonValue): boolean {
+  if (typeof value === "number") return true;
+  return typeof value === "string" && value.length <= NUMBER_MAX_CHARACTERS && NUMBER.test(value);
+}
+
 /** Negative, 0 or positive, as for `sort`. */
 export function compareDecimals(left: Decimal, right: Decimal): number {
   const places = Math.max(left.places, right.places);

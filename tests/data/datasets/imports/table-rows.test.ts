@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { utils, write } from "@e965/xlsx";
+import { type CellObject, utils, write } from "@e965/xlsx";
 import iconv from "iconv-lite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { csvRows } from "../../../../src/data/datasets/imports/csv-rows.ts";
@@ -44,13 +44,61 @@ it.each([
   ['yyyy-mm-dd "at" hh:mm', 45_000.5, "2023-03-15T12:00:00Z"],
   ["mmm", 45_000, "2023-03-15"],
   ["0.00", 0.5, 0.5],
+  ["TT.MM.JJJJ", 45_000, "2023-03-15"],
+  ["JJJJMMTT", 45_000, "2023-03-15"],
+  ["yyyymmdd", 45_000, "2023-03-15"],
+  ["dd.mm.yyyy hh:mm", 45_000.5, "2023-03-15T12:00:00Z"],
+  ["uu:mm.ss", 0.75, "18:00:00"],
+  ["Standard", 45_000.5, 45_000.5],
+  ["0 Stk", 12, 12],
+  ["yyyy-mm-dd", 2_958_465, "9999-12-31"],
+  ["yyyy-mm-dd hh:mm:ss.000", 45_000 + 45_296.789 / 86_400, "2023-03-15T12:34:56.789Z"],
+  ["yyyy-mm-dd hh:mm:ss", 45_000 + 43_199.9996 / 86_400, "2023-03-15T12:00:00Z"],
+  ["yyyy-mm-dd hh:mm:ss", 45_000 + 86_399.9997 / 86_400, "2023-03-16"],
+  ["mm:ss.0", 90.5 / 86_400, "00:01:30.500"],
+  ["[h]:mm:ss", -90.25 / 86_400, "-00:01:30.250"],
+  ["[h]:mm:ss", 3_599.9999 / 86_400, "01:00:00"],
 ])("a workbook's cell of the format %s has %d as %s", async (format, value, expected) => {
-  const sheet = utils.aoa_to_sheet([["a"], [0]]);
-  sheet["A2"] = { t: "n", v: value, z: format };
-  const book = utils.book_new(sheet, "Times");
-  const bytes = write(book, { type: "buffer", bookType: "xlsx" }) as Buffer;
+  const bytes = workbookOf([{ t: "n", v: value, z: format }]);
   expect(await rowsOf("xlsx", bytes)).toEqual([{ line: 2, values: { a: expected } }]);
 });
+
+it.each([
+  ["yyyy-mm-dd", -1],
+  ["yyyy-mm-dd", 20_260_101],
+  ["yyyy-mm-dd", 2_958_466],
+  ["yyyy-mm-dd", 60],
+  ["h:mm", -0.5],
+  ["[h]:mm", 1e300],
+])(
+  "a workbook's cell of the format %s refuses %d, by its row and column",
+  async (format, value) => {
+    const reading = rowsOf("xlsx", workbookOf([{ t: "n", v: value, z: format }]));
+    await expect(reading).rejects.toMatchObject({
+      code: "a",
+      message: `Row 2, column 'a': ${value} has the format of a date, and is the number of none.`,
+    });
+  },
+);
+
+it("a workbook may count its days from 1904", async () => {
+  const cells = [0, 0.5, 43_538].map((v) => ({ t: "n", v, z: "yyyy-mm-dd" }) as const);
+  const rows = await rowsOf("xlsx", workbookOf([...cells, { t: "n", v: 0.5, z: "h:mm" }], true));
+  expect(rows.map(({ values }) => values["a"])).toEqual([
+    ...["1904-01-01", "1904-01-01T12:00:00Z", "2023-03-15", "12:00:00"],
+  ]);
+  await expect(
+    rowsOf("xlsx", workbookOf([{ t: "n", v: 2_958_465, z: "yyyy-mm-dd" }], true)),
+  ).rejects.toThrow("the number of none");
+});
+
+/** A workbook of one column `a`. */
+function workbookOf(cells: readonly CellObject[], date1904 = false): Buffer {
+  const sheet = utils.aoa_to_sheet([["a"], ...cells.map((cell) => [cell])]);
+  const Workbook = { WBProps: { date1904 } };
+  const book = { SheetNames: ["Times"], Sheets: { Times: sheet }, Workbook };
+  return write(book, { type: "buffer", bookType: "xlsx" }) as Buffer;
+}
 
 describe("a CSV", () => {
   it.each([",", ";", "\t", "|"])(
@@ -66,6 +114,19 @@ describe("a CSV", () => {
   it("has its lines counted as an editor counts them", async () => {
     const rows = await rowsOf("csv", '\ufeffa,b\r\n1,"x\ny\nz"\r\n\r\n2,c\r\n');
     expect(rows.map(({ line }) => line)).toEqual([2, 6]);
+  });
+
+  it("of one column has a row in an empty line, and none after the last one", async () => {
+    const rows = await rowsOf("csv", '\r\na\r\n1\r\n\r\n""\r\n\r\n');
+    expect(rows).toEqual([
+      { line: 3, values: { a: "1" } },
+      { line: 4, values: { a: null } },
+      { line: 5, values: { a: "" } },
+      { line: 6, values: { a: null } },
+    ]);
+    expect(await rowsOf("csv", "a,b\n\n1,2\n\n")).toEqual([
+      { line: 3, values: { a: "1", b: "2" } },
+    ]);
   });
 
   it.each(["utf8", "utf16-le", "windows-1252"])("is read in %s", async (encoding) => {

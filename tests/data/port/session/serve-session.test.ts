@@ -80,35 +80,6 @@ describe.skipIf(databaseServerUrl === undefined)("a session on PostgreSQL", () =
       expect(await client.shorthand()).toBe("C(ROLLBACK) Z(I)");
     }));
 
-  test("a client that gives up all its locks keeps its place, and sees nothing of it", () =>
-    withClient(async (client) => {
-      const places = `select count(*)::int as n from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()`;
-      const held = async () => {
-        client.send(query(places));
-        const answers = await client.answers();
-        return answers
-          .find(({ type }) => type === "D")
-          ?.body.toString("latin1")
-          .at(-1);
-      };
-      expect(await held()).toBe("1");
-      for (const lost of ["discard all", "select pg_advisory_unlock_all()"]) {
-        client.send(query(lost), query("select 1"), ...run(lost), sync(), query("select 2"));
-        const tag = lost === "discard all" ? "C(DISCARD ALL)" : "T D C(SELECT 1)";
-        const described = lost === "discard all" ? `1 2 n ${tag}` : `1 2 ${tag}`;
-        expect(await client.shorthand()).toBe(`${tag} Z(I)`);
-        expect(await client.shorthand()).toBe("T D C(SELECT 1) Z(I)");
-        expect(await client.shorthand()).toBe(`${described} Z(I)`);
-        expect(await client.shorthand()).toBe("T D C(SELECT 1) Z(I)");
-        expect(await held()).toBe("1");
-      }
-      client.send(query("begin"), query("discard all"), query("select 1"), query("rollback"));
-      expect(await client.shorthand()).toBe("C(BEGIN) Z(T)");
-      expect(await client.shorthand()).toBe("E(25001) Z(E)");
-      expect(await client.shorthand()).toBe("E(25P02) Z(E)");
-      expect(await client.shorthand()).toBe("C(ROLLBACK) Z(I)");
-    }));
-
   test("queries sent at once are answered in their order, refused or not", () =>
     withClient(async (client) => {
       client.send(
