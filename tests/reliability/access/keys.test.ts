@@ -305,10 +305,11 @@ describe("keys and users", () => {
       `${CHAT} `,
       CHAT.toUpperCase(),
       "\u0430sst_another",
+      // No model that chats has the name.
+      EMBEDDINGS,
     ];
     const refused = [
       CHAT,
-      EMBEDDINGS,
       other.id,
       `${other.id} `,
       other.ext.slug,
