@@ -25,6 +25,7 @@ const PURE = [
   "db/query-gate",
   "queue/backoff",
   "knowledge/ingest/chunks/split-chunks",
+  "knowledge/readers/cells",
   "knowledge/retrieve/memory/inner-products",
   "knowledge/retrieve/indexes/remembered-figures",
   "gateway/failure-log",

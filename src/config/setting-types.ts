@@ -119,7 +119,8 @@ export const name = z.string().min(1);
 /** It is sent in a header. */
 export const vendorKey = z
   .string()
-  .regex(/^[\x21-\x7e]+$/, "must have printable ASCII characters only, and no spaces")
+  .trim()
+  .regex(/^[\x20-\x7e]+$/, "must have printable ASCII characters only")
   .optional();
 
 /** The address of a PostgreSQL server. */

@@ -12,6 +12,10 @@ export interface ChatTarget extends Target {
   readonly assistant?: Assistant | undefined;
 }
 
+const NO_ASSISTANT = "applies to assistants only; remove it, or name an assistant.";
+const NO_OWN_TOOLS =
+  "has no effect for a key with passthrough, which gets no tools of an assistant; remove it.";
+
 type Question = Pick<ChatRequest, "model" | "toolsScope" | "fallbacks">;
 
 /**
@@ -39,6 +43,14 @@ export function resolveTarget(
   const isListed = (name: string) => models.find(name) !== undefined;
   const assistant = chooseAssistant(assistants.known, isListed, caller, model);
   if (assistant === undefined) return plainTarget(models, question);
+  if (caller.passthrough && question.toolsScope !== undefined) refuseToolsScope(NO_OWN_TOOLS);
+  return assistantTarget(models, assistant);
+}
+
+function assistantTarget(
+  models: Pick<Gateway["models"], "resolve">,
+  assistant: Assistant,
+): ChatTarget | Promise<ChatTarget> {
   const target = models.resolve(assistant.model ?? undefined);
   return target instanceof Promise
     ? target.then((resolved) => ({ ...resolved, assistant }))
@@ -61,13 +73,11 @@ function plainTarget(
 ): Target | Promise<Target> {
   const target = models.resolve(model);
   if (toolsScope === undefined) return target;
-  return target instanceof Promise ? target.then(refuseToolsScope) : refuseToolsScope();
+  const refuse = () => refuseToolsScope(NO_ASSISTANT);
+  return target instanceof Promise ? target.then(refuse) : refuse();
 }
 
-function refuseToolsScope(): never {
-  throw new ServiceError(
-    "unsupported_parameter",
-    "metadata.ext.tools_scope applies to assistants only; remove it, or name an assistant.",
-    { param: "metadata.ext.tools_scope" },
-  );
+function refuseToolsScope(reason: string): never {
+  const param = "metadata.ext.tools_scope";
+  throw new ServiceError("unsupported_parameter", `${param} ${reason}`, { param });
 }

@@ -232,6 +232,15 @@ describe("An assistant", () => {
     expect(await stage.row()).toMatchObject({ assistant_id: stage.assistant().id });
   });
 
+  it("refuses a scope of its tools from a key with passthrough, which gets none", async () => {
+    stage.assistant();
+    const asked = stage.ask({ toolsScope: ["search_knowledge"] }, { passthrough: true });
+    await expect(asked).rejects.toMatchObject({
+      code: "unsupported_parameter",
+      param: "metadata.ext.tools_scope",
+    });
+  });
+
   it("searches what a client with passthrough wants searched, and nothing else", async () => {
     stage.assistant(stores);
     stage.found = [passage("The warranty is two years.")];

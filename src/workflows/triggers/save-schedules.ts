@@ -3,7 +3,7 @@ import type { Db } from "../../db/context.ts";
 import { nextChange } from "../../db/next-change.ts";
 import { workflowSchedules, workflows } from "../../db/tables/workflows.ts";
 import type { Trigger } from "../definition/definition.ts";
-import { nextTick, type ScheduleTrigger } from "./next-tick.ts";
+import { nextTick, ScheduleFault, type ScheduleTrigger } from "./next-tick.ts";
 import { type KeyedTrigger, readTriggers } from "./stored-triggers.ts";
 
 /** The next tick of a schedule that has none: its workflow is disabled, or no such time will come. */
@@ -39,7 +39,7 @@ export async function saveSchedules(
     const old = known.find(({ triggerKey }) => triggerKey === key);
     const savedAt = old?.savedAt ?? new Date(now);
     const isResting = old === undefined || old.nextAt.getTime() === NO_TICK.getTime();
-    const next = isResting ? tickAfter(trigger, savedAt, now) : old.nextAt;
+    const next = isResting ? tickOrRest(trigger, savedAt, now) : old.nextAt;
     const nextAt = isEnabled ? next : NO_TICK;
     await transaction
       .insert(table)
@@ -53,6 +53,16 @@ export async function saveSchedules(
 export function tickAfter(trigger: ScheduleTrigger, savedAt: Date, after: number): Date {
   const tick = nextTick(trigger, savedAt.getTime(), after);
   return tick === undefined ? NO_TICK : new Date(tick);
+}
+
+/** A schedule that this runtime cannot read rests: what else is saved of its workflow does not depend on it. */
+function tickOrRest(trigger: ScheduleTrigger, savedAt: Date, now: number): Date {
+  try {
+    return tickAfter(trigger, savedAt, now);
+  } catch (thrown) {
+    if (thrown instanceof ScheduleFault) return NO_TICK;
+    throw thrown;
+  }
 }
 
 export function isSchedule(keyed: KeyedTrigger): keyed is KeyedTrigger<ScheduleTrigger> {

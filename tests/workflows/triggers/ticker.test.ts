@@ -238,6 +238,23 @@ describe("scheduled starts", () => {
     expect(lines[0]).toContain("There is no time zone");
     await lookAt(ticker, START + 15_000);
     expect(lines).toHaveLength(1);
+    // Its workflow can still be disabled.
+    await stage.database.db
+      .update(workflows)
+      .set({ enabled: false })
+      .where(eq(workflows.id, foreign));
+    const stored = { kind: "schedule" as const, cron: "0 * * * *", ...SAVED };
+    await saveSchedules(
+      stage.database.db,
+      foreign,
+      [{ ...stored, timezone: "Europe/Atlantis" }],
+      START + 15_000,
+    );
+    expect((await stage.schedules(foreign))[0]?.nextAt).toEqual(NO_TICK);
+    await stage.database.db
+      .update(workflows)
+      .set({ enabled: true })
+      .where(eq(workflows.id, foreign));
     // A runtime that knows the zone brings it back, as any start does.
     await saveIn("UTC");
     await lookAt(open(), START + 16_000);

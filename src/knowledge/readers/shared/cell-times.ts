@@ -40,7 +40,7 @@ export class CellTimes {
     // Counted from 1900, a number below 1 is a time of no day.
     const isClock = days >= 0 && days < 1 && (kind === "clock" || !this.#is1904);
     const milliseconds = Math.round((days - Math.floor(days)) * DAY_MS);
-    if (isClock) return { kind: "clock", milliseconds };
+    if (isClock) return { kind: "clock", milliseconds: Math.min(milliseconds, DAY_MS - 1) };
     const isNextDay = milliseconds === DAY_MS;
     const day = dayOf(Math.floor(days) + Number(isNextDay), this.#is1904);
     if (day === undefined) return IMPOSSIBLE;

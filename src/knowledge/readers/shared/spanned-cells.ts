@@ -1,5 +1,5 @@
-/** As many as a spreadsheet has; a cell may claim to reach over more. */
-const COLUMNS_MAX = 16_384;
+/** As many as HTML lets a cell reach over. */
+const COLUMNS_MAX = 1_000;
 
 /**
  * Places the cells of a table in its columns, where cells reach over several columns or rows: without that, the cells
@@ -22,12 +22,13 @@ export class SpannedCells {
     while ((this.#taken[first] ?? 0) > 0) first += 1;
     while (this.#cells.length < first) this.#cells.push("");
     this.#cells.push(text);
-    this.#next = Math.max(first + 1, Math.min(first + columns, COLUMNS_MAX));
+    this.#next = first + Math.min(columns, Math.max(1, COLUMNS_MAX - first));
     if (rows > 1) for (let at = first; at < this.#next; at += 1) this.#taken[at] = rows;
   }
 
   endRow(): readonly string[] {
-    this.#taken = Array.from(this.#taken, (rows = 0) => Math.max(0, rows - 1));
+    const left = Array.from(this.#taken, (rows = 0) => Math.max(0, rows - 1));
+    this.#taken = left.slice(0, left.findLastIndex((rows) => rows > 0) + 1);
     return this.#cells;
   }
 
