@@ -73,6 +73,17 @@ describe("the settings", () => {
     expect(text).not.toContain("eighty");
   });
 
+  it("tell what does not fit together along with what is wrong by itself", () => {
+    const wrong = { PORT: "eighty", WATCH_DIRS: "/srv", DATA_DIR: "/srv/gateway", OIDC_ONLY: "1" };
+    expect(() => loadConfig(wrong)).toThrow(
+      /PORT: must be a number.*\n.*WATCH_DIRS: .*\n.*OIDC_ONLY: must be 0 without/,
+    );
+    // An issuer was meant to be there.
+    const load = () => loadConfig({ OIDC_ISSUER: "ftp://login", OIDC_ONLY: "1" });
+    expect(load).toThrow(/OIDC_ISSUER: /);
+    expect(load).not.toThrow(/OIDC_ONLY/);
+  });
+
   it("name the entry of a list that is wrong", () => {
     const settings = { LLM_BASE_URL: "http://127.0.0.1:8000, ftp://127.0.0.1", PORT: "eighty" };
     expect(() => loadConfig(settings)).toThrow(/LLM_BASE_URL: must be .* \(entry 2 of the list\)/);
