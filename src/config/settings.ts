@@ -4,10 +4,12 @@ import { assistantSettings } from "./assistant-settings.ts";
 import { cloudSettings } from "./cloud-settings.ts";
 import { consoleSettings } from "./console-settings.ts";
 import { dataSettings } from "./data-settings.ts";
+import { monitoringSettings } from "./monitoring-settings.ts";
 import {
   apiKey,
   databaseUrl,
   egressEntries,
+  fallbackModels,
   flag,
   fraction,
   hostNames,
@@ -118,9 +120,9 @@ export const settingsSchema = z.object({
   MODELS_FILE: name
     .optional()
     .describe("JSON file with the capabilities of single models; see the README."),
-  MODEL_FALLBACKS: words
+  MODEL_FALLBACKS: fallbackModels
     .prefault("")
-    .describe("Comma list of models to try, in this order, when the requested one cannot answer."),
+    .describe("Comma list of up to 8 models to try, in this order, when one cannot answer."),
   ...cloudSettings,
   EMBEDDING_BASE_URL: httpUrl
     .optional()
@@ -278,23 +280,7 @@ export const settingsSchema = z.object({
   WATCH_ANSWER_TIMEOUT_MS: milliseconds
     .default(30_000)
     .describe("Longest wait for an answer of a watched folder before it counts as unavailable."),
-  METRICS_ENABLED: flag.prefault("0").describe("1 serves metrics for a scraper at /metrics."),
-  METRICS_TOKEN: z
-    .string()
-    .min(16, "must have at least 16 characters")
-    .optional()
-    .describe(
-      "Bearer token that /metrics requires, of 16 characters or more; unset allows anyone to read it.",
-    ),
-  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl
-    .optional()
-    .describe("Address of an OpenTelemetry collector (OTLP over HTTP); unset disables tracing."),
-  OTEL_EXPORTER_OTLP_HEADERS: name
-    .optional()
-    .describe("Headers for the collector, as name=value in a comma list."),
-  OTEL_SERVICE_NAME: name
-    .default("inference-gateway")
-    .describe("Name under which traces are shown."),
+  ...monitoringSettings,
   ...consoleSettings,
   GATEWAY_DOCS_ENABLED: flag.prefault("1").describe("Show /v1/docs and /v1/openapi.json."),
   LOG_LEVEL: z

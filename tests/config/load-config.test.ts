@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { loadConfig, SettingsError } from "../../src/config/load-config.ts";
 import { settingsSchema } from "../../src/config/settings.ts";
+import { MAX_FALLBACKS } from "../../src/core/chat/chat-request.ts";
 
 describe("the settings", () => {
   it("all have a default or may be absent", () => {
@@ -71,6 +72,13 @@ describe("the settings", () => {
     for (const name of Object.keys(wrong)) expect(text).toContain(`${name}: `);
     expect(text).not.toContain("hunter2");
     expect(text).not.toContain("eighty");
+  });
+
+  it("take as many fallback models as a request, and no more", () => {
+    const models = Array.from({ length: MAX_FALLBACKS }, (_, at) => `model-${at}`);
+    const load = (names: readonly string[]) => loadConfig({ MODEL_FALLBACKS: names.join() });
+    expect(load(models).settings.MODEL_FALLBACKS).toEqual(models);
+    expect(() => load([...models, "more"])).toThrow("MODEL_FALLBACKS: must name at most 8 models");
   });
 
   it("tell what does not fit together along with what is wrong by itself", () => {
