@@ -99,7 +99,9 @@ export const settingsSchema = z.object({
     .string()
     .regex(/^[A-Za-z0-9._-]{1,64}$/)
     .optional()
-    .describe("Name of this replica; unset generates one."),
+    .describe(
+      "Beginning of the names of this replica's journal folders, to tell replicas apart; unset is gateway.",
+    ),
   LLM_BACKEND: z
     .enum(["vllm", "ollama"])
     .default("ollama")
@@ -177,7 +179,11 @@ export const settingsSchema = z.object({
     .max(86_400_000)
     .default(30_000)
     .describe("How long open streams may continue after SIGTERM."),
-  GATEWAY_MAX_BODY_BYTES: positive.default(32 * 1024 * 1024).describe("Largest JSON body."),
+  GATEWAY_MAX_BODY_BYTES: positive
+    .default(32 * 1024 * 1024)
+    .describe(
+      "Largest JSON body of a call to a model, and to /mcp up to 4 MiB; other paths have limits of their own.",
+    ),
   GATEWAY_MAX_AUDIO_BYTES: positive
     .default(25 * 1024 * 1024)
     .describe("Largest body of a transcription."),
@@ -206,7 +212,7 @@ export const settingsSchema = z.object({
     .enum(["off", "group", "wait"])
     .default("group")
     .describe(
-      "When usage is flushed to the disk: never forced, in groups after the answers, or before each answer ends.",
+      "When usage is flushed to the disk: off never forces it, group does so in groups after the answers, wait before each answer ends.",
     ),
   LICENSE_FILE: name
     .optional()
@@ -282,11 +288,17 @@ export const settingsSchema = z.object({
     .describe("Longest wait for an answer of a watched folder before it counts as unavailable."),
   ...monitoringSettings,
   ...consoleSettings,
-  GATEWAY_DOCS_ENABLED: flag.prefault("1").describe("Show /v1/docs and /v1/openapi.json."),
+  GATEWAY_DOCS_ENABLED: flag
+    .prefault("1")
+    .describe(
+      "Show the references /v1/docs and /api/docs, with /v1/openapi.json and /api/openapi.json.",
+    ),
   LOG_LEVEL: z
     .enum(["fatal", "error", "warn", "info", "debug", "silent"])
     .default("info")
-    .describe("Least severe log line written."),
+    .describe(
+      "Least severe log line written: fatal, error, warn, info or debug; silent writes none.",
+    ),
   DEV_API_KEY: apiKey
     .optional()
     .describe("Set by `dev`: the key it prints. It replaces the key of the previous run."),
