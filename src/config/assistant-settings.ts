@@ -78,7 +78,9 @@ export const assistantSettings = {
     .describe("Bytes of a tool's result that a model gets; the rest is cut, with a note."),
   WORKSPACE_DIR: name
     .optional()
-    .describe("Folder that tools may read; defaults to DATA_DIR/workspace."),
+    .describe(
+      "Folder that tools read, and that write_file and execute_shell write to; defaults to DATA_DIR/workspace.",
+    ),
   TOOL_QUERY_SQL_MAX_ROWS: positive
     .max(10_000)
     .default(200)

@@ -1,9 +1,9 @@
 import { relative, resolve, sep } from "node:path";
-import type { z } from "zod";
+import { z } from "zod";
 import { StartRefusal } from "../lib/folders/start-refusal.ts";
 import { databaseFolder, filesFolder, journalsFolder } from "./folders.ts";
 import { type Settings, settingsSchema } from "./settings.ts";
-import { incompleteSignIn } from "./sign-in-settings.ts";
+import { incompleteSignIn, signInSettings } from "./sign-in-settings.ts";
 import {
   findUnknownSettings,
   namesInEnvironmentFile,
@@ -50,10 +50,8 @@ export function loadConfig(environment: Record<string, string | undefined> = pro
       .map(([name, value = ""]) => [name, AS_GIVEN.has(name) ? value : withoutLineEnds(value)]),
   );
   const parsed = settingsSchema.safeParse(given, { reportInput: false, error: inOwnWords });
-  if (!parsed.success) throw new SettingsError(describe(parsed.error.issues));
-  const loops = watchedLoops(parsed.data);
-  const wrong = [...loops, ...incompleteSignIn(parsed.data)];
-  if (wrong.length > 0) throw new SettingsError(describe(wrong));
+  const wrong = [...(parsed.error?.issues ?? []), ...findConflicts(given)];
+  if (!parsed.success || wrong.length > 0) throw new SettingsError(describe(wrong));
   const retired = Object.keys(given).filter((name) =>
     RETIRED_SETTINGS.some((pattern) => pattern.test(name)),
   );
@@ -79,8 +77,23 @@ function inOwnWords(issue: z.core.$ZodRawIssue): string | undefined {
 
 type Issue = Pick<z.core.$ZodIssue, "path" | "message">;
 
+const folderSettings = settingsSchema.pick({
+  ...{ WATCH_DIRS: true, DATA_DIR: true, JOURNAL_DIR: true, FILES_DIR: true },
+});
+const signIn = z.object(signInSettings);
+
+/** Finds what is wrong between settings that are valid each, whatever others are. */
+function findConflicts(given: Readonly<Record<string, string>>): Issue[] {
+  const folders = folderSettings.safeParse(given).data;
+  const provider = signIn.safeParse(given).data;
+  return [
+    ...(folders === undefined ? [] : watchedLoops(folders)),
+    ...(provider === undefined ? [] : incompleteSignIn(provider)),
+  ];
+}
+
 /** Finds watched folders that the service writes to: each event from there would cause the next one. */
-function watchedLoops(settings: Settings): Issue[] {
+function watchedLoops(settings: z.output<typeof folderSettings>): Issue[] {
   const { WATCH_DIRS, DATA_DIR } = settings;
   const message =
     "must not hold what the service writes itself, in DATA_DIR, JOURNAL_DIR and FILES_DIR";

@@ -55,6 +55,12 @@ export const words = z.string().transform((list) =>
     .filter(Boolean),
 );
 
+/** The same as of a request, `core/chat/chat-request.ts`, which settings cannot import. */
+const MAX_FALLBACKS = 8;
+export const fallbackModels = words.pipe(
+  z.array(z.string()).max(MAX_FALLBACKS, `must name at most ${MAX_FALLBACKS} models`),
+);
+
 /** With `_`, which is no host name of the internet, but one that networks of containers give. */
 const HOST_NAME = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/;
 

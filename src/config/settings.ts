@@ -4,10 +4,12 @@ import { assistantSettings } from "./assistant-settings.ts";
 import { cloudSettings } from "./cloud-settings.ts";
 import { consoleSettings } from "./console-settings.ts";
 import { dataSettings } from "./data-settings.ts";
+import { monitoringSettings } from "./monitoring-settings.ts";
 import {
   apiKey,
   databaseUrl,
   egressEntries,
+  fallbackModels,
   flag,
   fraction,
   hostNames,
@@ -97,7 +99,9 @@ export const settingsSchema = z.object({
     .string()
     .regex(/^[A-Za-z0-9._-]{1,64}$/)
     .optional()
-    .describe("Name of this replica; unset generates one."),
+    .describe(
+      "Beginning of the names of this replica's journal folders, to tell replicas apart; unset is gateway.",
+    ),
   LLM_BACKEND: z
     .enum(["vllm", "ollama"])
     .default("ollama")
@@ -118,9 +122,9 @@ export const settingsSchema = z.object({
   MODELS_FILE: name
     .optional()
     .describe("JSON file with the capabilities of single models; see the README."),
-  MODEL_FALLBACKS: words
+  MODEL_FALLBACKS: fallbackModels
     .prefault("")
-    .describe("Comma list of models to try, in this order, when the requested one cannot answer."),
+    .describe("Comma list of up to 8 models to try, in this order, when one cannot answer."),
   ...cloudSettings,
   EMBEDDING_BASE_URL: httpUrl
     .optional()
@@ -175,7 +179,11 @@ export const settingsSchema = z.object({
     .max(86_400_000)
     .default(30_000)
     .describe("How long open streams may continue after SIGTERM."),
-  GATEWAY_MAX_BODY_BYTES: positive.default(32 * 1024 * 1024).describe("Largest JSON body."),
+  GATEWAY_MAX_BODY_BYTES: positive
+    .default(32 * 1024 * 1024)
+    .describe(
+      "Largest JSON body of a call to a model, and to /mcp up to 4 MiB; other paths have limits of their own.",
+    ),
   GATEWAY_MAX_AUDIO_BYTES: positive
     .default(25 * 1024 * 1024)
     .describe("Largest body of a transcription."),
@@ -204,7 +212,7 @@ export const settingsSchema = z.object({
     .enum(["off", "group", "wait"])
     .default("group")
     .describe(
-      "When usage is flushed to the disk: never forced, in groups after the answers, or before each answer ends.",
+      "When usage is flushed to the disk: off never forces it, group does so in groups after the answers, wait before each answer ends.",
     ),
   LICENSE_FILE: name
     .optional()
@@ -278,29 +286,19 @@ export const settingsSchema = z.object({
   WATCH_ANSWER_TIMEOUT_MS: milliseconds
     .default(30_000)
     .describe("Longest wait for an answer of a watched folder before it counts as unavailable."),
-  METRICS_ENABLED: flag.prefault("0").describe("1 serves metrics for a scraper at /metrics."),
-  METRICS_TOKEN: z
-    .string()
-    .min(16, "must have at least 16 characters")
-    .optional()
-    .describe(
-      "Bearer token that /metrics requires, of 16 characters or more; unset allows anyone to read it.",
-    ),
-  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl
-    .optional()
-    .describe("Address of an OpenTelemetry collector (OTLP over HTTP); unset disables tracing."),
-  OTEL_EXPORTER_OTLP_HEADERS: name
-    .optional()
-    .describe("Headers for the collector, as name=value in a comma list."),
-  OTEL_SERVICE_NAME: name
-    .default("inference-gateway")
-    .describe("Name under which traces are shown."),
+  ...monitoringSettings,
   ...consoleSettings,
-  GATEWAY_DOCS_ENABLED: flag.prefault("1").describe("Show /v1/docs and /v1/openapi.json."),
+  GATEWAY_DOCS_ENABLED: flag
+    .prefault("1")
+    .describe(
+      "Show the references /v1/docs and /api/docs, with /v1/openapi.json and /api/openapi.json.",
+    ),
   LOG_LEVEL: z
     .enum(["fatal", "error", "warn", "info", "debug", "silent"])
     .default("info")
-    .describe("Least severe log line written."),
+    .describe(
+      "Least severe log line written: fatal, error, warn, info or debug; silent writes none.",
+    ),
   DEV_API_KEY: apiKey
     .optional()
     .describe("Set by `dev`: the key it prints. It replaces the key of the previous run."),

@@ -1,13 +1,12 @@
 import type { Target } from "../backends/models/model-catalog.ts";
 import { type FittedRequest, fitOutput } from "../backends/rules/fit-output.ts";
 import type { ChatEvents } from "../core/chat/chat-event.ts";
+import { MAX_FALLBACKS } from "../core/chat/chat-request.ts";
 import { type ErrorCode, ServiceError } from "../core/service-error.ts";
 import { type ChatCall, callOptions, fitOptions, type Round, withBudget } from "./chat-call.ts";
 import { boundInputTokens } from "./fit/bound-input-tokens.ts";
 import { checkContent } from "./fit/check-content.ts";
 
-/** The limit is needed because a client may name any number of models, and each costs a call. */
-const MAX_FALLBACKS = 8;
 /** Failures of a model's server. An error in the request itself would fail with every model. */
 const SERVER_FAILURES: ReadonlySet<ErrorCode> = new Set([
   "upstream_error",

@@ -45,11 +45,11 @@ const changeable = {
     .min(1)
     .max(MAX_SECONDS)
     .openapi({ description: "Seconds that one statement may take.", example: 30 }),
-  max_connections: z
-    .int()
-    .min(1)
-    .max(MAX_CONNECTIONS)
-    .openapi({ description: "Its connections to the PostgreSQL port at once.", example: 10 }),
+  max_connections: z.int().min(1).max(MAX_CONNECTIONS).openapi({
+    description:
+      "Its connections to the PostgreSQL port at once, and as many reads by HTTP; a further read gets 429.",
+    example: 10,
+  }),
   ip_allow: keyIpAllow,
   expires_at: keyExpiry,
 };

@@ -18,8 +18,11 @@ export const anyObject = z.record(z.string(), z.unknown()).readonly();
 const EXAMPLE_TRIGGERS = [{ kind: "webhook" }, { kind: "schedule", cron: "0 6 * * 1" }];
 const EXAMPLE_STEPS = [
   { id: "tickets", kind: "input" },
-  { id: "open", kind: "filter", condition: "row.state == 'open'" },
-  { id: "report", kind: "notify", text: "{{ row.title }}" },
+  { id: "open", kind: "filter", where: "row.state == 'open'" },
+  {
+    ...{ id: "report", kind: "notify", url: "https://hooks.example.com/alerts" },
+    ...{ each: "row", text: "{{ row.title }}" },
+  },
 ];
 
 /** What a client sets besides the definition. */

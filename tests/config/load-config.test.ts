@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { loadConfig, SettingsError } from "../../src/config/load-config.ts";
 import { settingsSchema } from "../../src/config/settings.ts";
+import { MAX_FALLBACKS } from "../../src/core/chat/chat-request.ts";
 
 describe("the settings", () => {
   it("all have a default or may be absent", () => {
@@ -73,6 +74,24 @@ describe("the settings", () => {
     for (const name of Object.keys(wrong)) expect(text).toContain(`${name}: `);
     expect(text).not.toContain("hunter2");
     expect(text).not.toContain("eighty");
+  });
+
+  it("take as many fallback models as a request, and no more", () => {
+    const models = Array.from({ length: MAX_FALLBACKS }, (_, at) => `model-${at}`);
+    const load = (names: readonly string[]) => loadConfig({ MODEL_FALLBACKS: names.join() });
+    expect(load(models).settings.MODEL_FALLBACKS).toEqual(models);
+    expect(() => load([...models, "more"])).toThrow("MODEL_FALLBACKS: must name at most 8 models");
+  });
+
+  it("tell what does not fit together along with what is wrong by itself", () => {
+    const wrong = { PORT: "eighty", WATCH_DIRS: "/srv", DATA_DIR: "/srv/gateway", OIDC_ONLY: "1" };
+    expect(() => loadConfig(wrong)).toThrow(
+      /PORT: must be a number.*\n.*WATCH_DIRS: .*\n.*OIDC_ONLY: must be 0 without/,
+    );
+    // An issuer was meant to be there.
+    const load = () => loadConfig({ OIDC_ISSUER: "ftp://login", OIDC_ONLY: "1" });
+    expect(load).toThrow(/OIDC_ISSUER: /);
+    expect(load).not.toThrow(/OIDC_ONLY/);
   });
 
   it("name the entry of a list that is wrong", () => {

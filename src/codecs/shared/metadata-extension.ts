@@ -1,11 +1,9 @@
 import * as z from "zod";
+import { MAX_FALLBACKS } from "../../core/chat/chat-request.ts";
 import { EFFORTS, type Effort, parseEffort } from "../../core/chat/effort.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { invalidValue } from "./check-request.ts";
 import { documentedWords } from "./documented-words.ts";
-
-/** The maximum number of fallback models in a request. */
-const MAX_FALLBACKS = 8;
 
 /** A word that some clients send for an unset effort. */
 const UNSET = "default";

@@ -2,6 +2,9 @@ import type { JsonObject } from "../../lib/json/json.ts";
 import type { FileSearch } from "../file-search.ts";
 import type { Effort } from "./effort.ts";
 
+/** Models that are tried after the first one at most: each costs a call. */
+export const MAX_FALLBACKS = 8;
+
 /**
  * One chat call in the gateway's canonical form. Every client format is parsed into it; every backend builds its
  * request from it.
@@ -25,7 +28,7 @@ export interface ChatRequest {
    * whatever limit the client requested. Undefined when no token limit of the key applies.
    */
   readonly reservedOutputTokens?: number | undefined;
-  /** Models to try in this order when the requested one cannot answer. */
+  /** Models to try in this order when the requested one cannot answer; at most MAX_FALLBACKS. */
   readonly fallbacks?: readonly string[] | undefined;
   /** The client wants no reasoning text, only the seals it needs to replay the reasoning. */
   readonly omitsReasoning?: boolean | undefined;

@@ -60,7 +60,11 @@ const LOGIN = resourceRoute({
   summary: "Log in",
   body: credentials,
   answer: { description: "The session, and its cookie.", schema: loggedIn },
-  errors: { ...BRAKE, 401: "The name or the password is wrong." },
+  errors: {
+    ...BRAKE,
+    401: "The name or the password is wrong.",
+    503: "Logins cannot be checked now; `Retry-After` tells how long.",
+  },
 });
 const LOGOUT = resourceRoute({
   ...SESSION,

@@ -97,6 +97,8 @@ const FORMATS =
   "XLSX (the first sheet). All rows are written or none; a wrong row is a 400 that names its line and column, and " +
   "`ext.errors` the first hundred wrong rows with `line`, `column` and `message`.";
 
+const CHANGED = "The dataset was changed meanwhile (`changed_meanwhile`); do it again.";
+
 const READ = resourceRoute({
   ...ROWS,
   method: "get",
@@ -107,7 +109,7 @@ const READ = resourceRoute({
     description: "A page of the rows, or all of them.",
     ...{ schema: rowsPage, hasCsv: true, hasNdjson: true },
   },
-  errors: datasetErrors,
+  errors: { ...datasetErrors, 409: CHANGED },
 });
 const IMPORT = withFile(
   resourceRoute({
@@ -118,7 +120,7 @@ const IMPORT = withFile(
     description: `${FORMATS} Headings are the names of its columns; a column without a heading gets no value.`,
     query: importQuery,
     answer: { description: "The dataset as it is now.", schema: importResult },
-    errors: datasetErrors,
+    errors: { ...datasetErrors, 409: CHANGED },
   }),
 );
 const CREATE = withFile(
@@ -309,6 +311,7 @@ function withFile<Route extends ReturnType<typeof resourceRoute>>(route: Route):
     408: refusal("The body took too long to arrive."),
     413: refusal("The file is larger than 256 MiB."),
     415: refusal("The body's type is none of those."),
+    429: refusal("The user sends four files already."),
   };
   return { ...route, responses, request: { ...route.request, body: { required: true, content } } };
 }

@@ -121,7 +121,7 @@ const CREATE = resourceRoute({
     "FILE_MAX_BYTES; it is stored once, however often its content is uploaded.",
   form: newFileForm,
   answer: { description: "The file.", schema: file },
-  errors,
+  errors: { ...errors, 429: "The user uploads 20 files already." },
 });
 const LIST = resourceRoute({
   ...COLLECTION,

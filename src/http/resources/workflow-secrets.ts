@@ -69,7 +69,8 @@ const PUT = resourceRoute({
   operationId: "putWorkflowSecret",
   summary: "Store a secret",
   description:
-    'Steps of the caller\'s workflows name it in their headers: `{"secret": "tickets"}`.',
+    'Steps of the caller\'s workflows name it in their headers and in `url` of `notify`: `{"secret": "tickets"}`; ' +
+    "`sign_with` of `notify` has the name alone. A user has up to 200.",
   body: secretValue,
   answer: { description: "Its name.", schema: entry },
 });

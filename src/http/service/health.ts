@@ -12,12 +12,15 @@ import { createRouter, type Router } from "../request/routes/router.ts";
 
 const ENGINE_PATIENCE_MS = 1_000;
 
+/** Null while the server starts: `while-starting.ts` answers then. */
+const license = z.union([licenseState, z.null()]);
+
 const health = z
   .object({
-    status: z.literal("ok"),
+    status: z.enum(["ok", "starting"]),
     version: z.string(),
     backend: z.string(),
-    license: licenseState,
+    license,
   })
   .openapi("Health");
 
@@ -55,7 +58,7 @@ const gatewayHealth: RouteDefinition<"open"> = {
     200: {
       description: "The state.",
       content: {
-        "application/json": { schema: z.object({ ok: z.boolean(), license: licenseState, llm }) },
+        "application/json": { schema: z.object({ ok: z.boolean(), license, llm }) },
       },
     },
     400: refusal("The request line or a header is malformed."),

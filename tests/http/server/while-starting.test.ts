@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { buildOpenApiDocument } from "../../../scripts/openapi-documents.ts";
 import { createStartingAnswer } from "../../../src/http/server/while-starting.ts";
+import { findUndocumented } from "../../support/clients/documented-answer.ts";
 
 const answer = createStartingAnswer({
   version: "1.2.3",
@@ -32,6 +34,16 @@ describe("A server that has its port and is not started", () => {
     const ready = await ask("/api/ready");
     expect(ready.response.status).toBe(503);
     expect(ready.body).toMatchObject({ ready: false, failed: ["starting"], checks: { db: false } });
+  });
+
+  it.each([
+    ["console", "/api/health"],
+    ["console", "/api/ready"],
+    ["public", "/v1/health"],
+  ] as const)("answers as the reference of %s says of %s", async (audience, path) => {
+    const { response, body } = await ask(path);
+    const answered = { method: "GET", path, status: response.status, body };
+    expect(findUndocumented(buildOpenApiDocument(audience), answered)).toBeUndefined();
   });
 
   it("shows browsers a page of the console that loads itself again", async () => {

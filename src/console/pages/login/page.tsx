@@ -23,7 +23,7 @@ export function Page() {
           Sign in
         </h1>
       </div>
-      {health?.license.warning != null && (
+      {health?.license?.warning != null && (
         <p className="rounded-lg bg-warn-soft p-3 text-warn">{health.license.warning}</p>
       )}
       <LoginForm
