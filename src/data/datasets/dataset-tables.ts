@@ -1,6 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { type Db, withTransaction } from "../../db/context.ts";
 import { toDatabaseError } from "../../db/database-error.ts";
+import { ADVISORY_LOCK } from "../../db/locks/advisory-locks.ts";
 import type { DatasetColumn } from "../../db/tables/datasets.ts";
 import { randomBase62 } from "../../lib/id.ts";
 import { COLUMN_TYPES } from "./columns.ts";
@@ -183,8 +184,8 @@ export function segmentsOf(
 
 /**
  * Drops a table with its parts if it is no dataset's and `isUnused` agrees. A commit whose answer was lost may still be
- * taking the table over, so that is asked again when the table is locked: only then is the comment what it stays.
- * Rejects when somebody is at the table for long.
+ * taking the table over, so that is asked again when the table is locked: only then is the comment what it stays. While a
+ * backup is made a retired table stays for a later call: at the backup's moment it may be a dataset's. Rejects when somebody is at the table for long.
  */
 export async function dropOtherTable(
   db: Db,
@@ -192,7 +193,10 @@ export async function dropOtherTable(
   isUnused: (table: OtherTable) => boolean,
 ): Promise<void> {
   const work = async (inner: Db) => {
-    const canGo = async () => (await listOtherTables(inner, name)).some(isUnused);
+    const canGo = async () => {
+      const table = (await listOtherTables(inner, name)).find(isUnused);
+      return table !== undefined && (table.state.kind === "load" || (await keepBackupsOut(inner)));
+    };
     if (!(await canGo())) return;
     // A reader's statement holds the table for moments; a report of BI may for long.
     await inner.execute(sql`set local lock_timeout = '2s'`);
@@ -202,6 +206,14 @@ export async function dropOtherTable(
   await withTransaction(db, work).catch((thrown: unknown) => {
     if (toDatabaseError(thrown).code !== NO_TABLE) throw thrown;
   });
+}
+
+/** Returns false while a backup is made; otherwise none begins until the transaction ends. */
+async function keepBackupsOut(transaction: Db): Promise<boolean> {
+  const [lock] = await transaction.execute<{ held: boolean }>(
+    sql`select pg_try_advisory_xact_lock(${ADVISORY_LOCK.datasetTables}) as held`,
+  );
+  return lock?.held === true;
 }
 
 /** The number of rows of a version of the dataset, for limits: exact. */

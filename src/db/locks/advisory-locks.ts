@@ -33,6 +33,8 @@ export const ADVISORY_LOCK = {
   statementUpkeep: 4_823_116_101,
   /** Serialises what takes a dataset's name. */
   datasetNames: 4_823_116_102,
+  /** Shared by backups: the table of a dataset is only dropped by whoever has it alone. */
+  datasetTables: 4_823_116_103,
 } as const;
 
 const ANSWER_TIMEOUT_MS = 5_000;

@@ -2,6 +2,7 @@ import { and, eq, sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
 import { fileBatches, vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
 import { randomBase62 } from "../../lib/id.ts";
+import { inGroups } from "../../lib/in-groups.ts";
 import { enqueue, enqueueInOrder, type NewJob } from "../../queue/enqueue.ts";
 
 /**
@@ -16,6 +17,9 @@ export const INGEST_TOPIC = "ingest";
 /** The topic of the short jobs that prepare and end that work: they do not wait for a thousand files. */
 export const INGEST_STEPS_TOPIC = "ingest_steps";
 
+/** Copies that one job deletes. */
+const COPIES_A_JOB = 1_000;
+
 /** The jobs of both topics: their kind, and the body of each. Those of a file are of the first topic. */
 export interface IngestionJobs {
   /** Reads, splits, embeds and stores one file of a store. */
@@ -28,6 +32,8 @@ export interface IngestionJobs {
   readonly settle: { readonly batchId: string };
   /** Brings a store to the state of the folder that it follows. */
   readonly follow: { readonly vectorStoreId: string };
+  /** Deletes copies of a folder's files that no store has. */
+  readonly copies: { readonly fileIds: readonly string[] };
 }
 
 /** A file of a store, and the generation that its chunks belong to. */
@@ -131,6 +137,24 @@ export function enqueueReindex(
   now: number,
 ): Promise<void> {
   return enqueue(transaction, job("reindex", next), now);
+}
+
+/**
+ * Has copies of a folder's files deleted that a store leaves behind, unless another store has them. There may be tens of
+ * thousands, too many for a caller to wait for.
+ * @param now Unix milliseconds.
+ */
+export function enqueueCopies(
+  transaction: Db,
+  fileIds: readonly string[],
+  now: number,
+): Promise<void> {
+  const portions = [...inGroups(fileIds, COPIES_A_JOB)];
+  return enqueue(
+    transaction,
+    portions.map((portion) => job("copies", { fileIds: portion })),
+    now,
+  );
 }
 
 /** Jobs that add files of a folder to one store take turns, so that none of them adds a file a second time. */

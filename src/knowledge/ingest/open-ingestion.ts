@@ -203,6 +203,8 @@ async function doStep(folders: FolderParts, job: Job, context: WorkContext): Pro
     }
     case "follow":
       return followFolder(folders, bodyOf<"follow">(job).vectorStoreId, context);
+    case "copies":
+      return forgetFiles(db, bodyOf<"copies">(job).fileIds);
     case "file":
       throw new Error("a file is a job of the other topic");
   }

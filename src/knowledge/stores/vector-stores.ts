@@ -8,8 +8,13 @@ import type { Db } from "../../db/context.ts";
 import { type Cursor, type CursorPage, readCursorPage } from "../../db/cursor-page.ts";
 import { fileBatches, vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
 import { randomBase62 } from "../../lib/id.ts";
-import { deleteCopies, findCopies } from "../ingest/folder-copies.ts";
-import { createFolderBatch, type Folder, startReindex } from "../ingest/ingestion-jobs.ts";
+import { findCopies } from "../ingest/folder-copies.ts";
+import {
+  createFolderBatch,
+  enqueueCopies,
+  type Folder,
+  startReindex,
+} from "../ingest/ingestion-jobs.ts";
 import { refuseSharing, type Visibility, visibleTo } from "../rights.ts";
 import { addFiles, type NewStoreFile } from "./add-files.ts";
 import { refuseFolder } from "./file-batches.ts";
@@ -143,8 +148,8 @@ export function updateStore(
 }
 
 /**
- * Deletes a store; its chunks are deleted in the background. Uploaded files stay; copies of a folder's files, which nobody
- * has uploaded, are deleted unless another store has them.
+ * Deletes a store; its chunks are deleted in the background, and so are copies of a folder's files, which nobody has
+ * uploaded, unless another store has them. Uploaded files stay.
  */
 export function deleteStore(stores: Stores, actor: Actor, id: string): Promise<void> {
   return changeStore(stores, actor, { id, verb: "delete" }, async (transaction) => {
@@ -153,7 +158,7 @@ export function deleteStore(stores: Stores, actor: Actor, id: string): Promise<v
     await transaction.delete(vectorStoreFiles).where(eq(vectorStoreFiles.vectorStoreId, id));
     await transaction.delete(fileBatches).where(eq(fileBatches.vectorStoreId, id));
     await transaction.delete(vectorStores).where(eq(vectorStores.id, id));
-    await deleteCopies(transaction, copies);
+    await enqueueCopies(transaction, copies, stores.clock.now());
   });
 }
 

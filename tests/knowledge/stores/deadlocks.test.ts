@@ -10,6 +10,7 @@ import { installation } from "../../../src/db/tables/installation.ts";
 import { files, vectorStoreFiles, vectorStores } from "../../../src/db/tables/knowledge.ts";
 import { deleteExpiredFiles, deleteFile } from "../../../src/knowledge/files/delete-files.ts";
 import type { FileStore } from "../../../src/knowledge/files/files.ts";
+import { forgetFiles } from "../../../src/knowledge/ingest/folder-copies.ts";
 import { createFileBatch } from "../../../src/knowledge/stores/file-batches.ts";
 import type { Stores } from "../../../src/knowledge/stores/stores.ts";
 import { deleteStore } from "../../../src/knowledge/stores/vector-stores.ts";
@@ -130,7 +131,8 @@ describe.skipIf(openedKind === "embedded")("no deadlock", () => {
       const deleting = deleteFile(fileStore, admin, ids[1] ?? "").catch((thrown: unknown) =>
         expect(thrown).toMatchObject({ code: "not_found" }),
       );
-      await Promise.all([...adding, deleteStore(stores, admin, store.id), deleting]);
+      const left = deleteStore(stores, admin, store.id).then(() => forgetFiles(database.db, ids));
+      await Promise.all([...adding, left, deleting]);
     }
     expect(await database.db.$count(vectorStores, eq(vectorStores.id, store.id))).toBe(0);
     expect(await deadlocks()).toBe(before);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Database } from "../../../src/db/database.ts";
 import { openSnapshot } from "../../../src/operations/backup/snapshot/open-snapshot.ts";
 import { dayTable, makeUsageDays } from "../../../src/usage/sums/usage-days.ts";
+import { openDatasetStage } from "../../data/datasets/dataset-stage.ts";
 import { openedKind, openTestDatabase } from "../../support/servers/databases/test-database.ts";
 
 const DAY_MS = 86_400_000;
@@ -37,5 +38,34 @@ test.runIf(openedKind === "postgres")(
     for await (const rows of snapshot.rows(table)) ids.push(...rows.map(([id]) => id));
     expect(ids.sort()).toEqual(["day -5", "day 1", "day 2", "day 4"]);
     await snapshot.close();
+  },
+);
+
+test.runIf(openedKind === "postgres")(
+  "a snapshot locks no table of a dataset, and has the rows of one that is replaced meanwhile",
+  async () => {
+    const stage = await openDatasetStage(database);
+    const dataset = await stage.create({ columns: [{ name: "n", type: "integer" }] });
+    await stage.write(dataset, "append", [{ n: 1 }, { n: 2 }]);
+    const snapshot = await openSnapshot(database);
+    const locks = await database.db.execute(sql`
+      select from pg_locks join pg_class on pg_class.oid = relation where relname = ${dataset.tableName}`);
+    expect(locks).toHaveLength(0);
+
+    await stage.write(dataset, "replace", [{ n: 3 }]);
+    stage.passTime(24 * 3_600_000);
+    await stage.runJob("dataset_orphans");
+    const table = snapshot.tables.find(({ name }) => name === `datasets.${dataset.tableName}`);
+    if (table === undefined) throw new Error("the dataset is missing");
+    const place = table.columns.findIndex(({ name }) => name === "n");
+    const values: unknown[] = [];
+    for await (const rows of snapshot.rows(table)) values.push(...rows.map((row) => row[place]));
+    expect(values).toEqual(["1", "2"]);
+
+    await snapshot.close();
+    await stage.runJob("dataset_orphans");
+    expect(await stage.tables(dataset)).toHaveLength(1);
+    expect(await stage.tables(dataset)).not.toContain(dataset.tableName);
+    await stage.close();
   },
 );

@@ -5,8 +5,10 @@ import { inGroups } from "../../../lib/in-groups.ts";
 import {
   describePartitions,
   describeTables,
+  listDatasetTables,
   listFunctions,
   quoteName,
+  quoteTable,
 } from "../snapshot/describe-tables.ts";
 
 /**
@@ -46,9 +48,12 @@ export async function isHalf(db: Db, backupId: string): Promise<boolean> {
  * @param onStep called after each transaction.
  */
 export async function removeHalf(db: Db, onStep: () => void): Promise<void> {
-  const partitions = await describePartitions(db);
-  for (const group of inGroups(partitions, TABLES_A_TRANSACTION)) {
-    await db.execute(sql.raw(`drop table ${group.map(({ name }) => quoteName(name)).join(", ")}`));
+  const partitions = (await describePartitions(db)).map(({ name }) => name);
+  for (const group of inGroups(
+    [...partitions, ...(await listDatasetTables(db))],
+    TABLES_A_TRANSACTION,
+  )) {
+    await db.execute(sql.raw(`drop table ${group.map(quoteTable).join(", ")}`));
     onStep();
   }
   await withTransaction(db, async (transaction) => {

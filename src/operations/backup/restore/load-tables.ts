@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { type Db, withTransaction } from "../../../db/context.ts";
 import { migrate } from "../../../db/migrate.ts";
 import { inGroups } from "../../../lib/in-groups.ts";
-import type { DatasetTable, Manifest } from "../backup-format.ts";
+import type { DatasetTable, Manifest, Partition } from "../backup-format.ts";
 import { BackupError } from "../backup-format.ts";
 import {
   describeTables,
@@ -26,15 +26,16 @@ export interface TableLoad {
   /** Inserts rows of a table, given as a part of the backup holds them. */
   readonly insert: (table: string, lines: Buffer) => Promise<void>;
   /**
-   * Makes the database whole, in one transaction: the indexes of datasets, the references, each of them checked, the
-   * positions of the sequences, and `last`, which does the rest.
+   * Makes the indexes of datasets, and then the database whole, in one transaction: the references, each of them
+   * checked, the positions of the sequences, and `last`, which does the rest.
    */
   readonly finish: (last: (transaction: Db) => Promise<void>) => Promise<void>;
 }
 
 /**
  * Begins to load a backup's rows into an empty database, which is marked as half until it is finished. Every day is a
- * partition, and PostgreSQL has no room for the locks of two years of them, so each step has a transaction of its own.
+ * partition, and every dataset a table: PostgreSQL has no room for the locks of two years of days, or of thousands of
+ * datasets, so each step has a transaction of its own.
  * References between tables are dropped in the meantime, so that the order of the rows does not matter.
  * @param onStep called after each step of progress.
  */
@@ -46,16 +47,8 @@ export async function beginTableLoad(
   const { inserts, partitioned, references } = await inLoad(db, (transaction) =>
     makeTables(transaction, manifest),
   );
-  for (const group of inGroups(manifest.partitions, TABLES_A_TRANSACTION)) {
-    await inLoad(db, async (transaction) => {
-      for (const { table, name, bound } of group) {
-        await transaction.execute(
-          sql.raw(`create table ${quoteName(name)} partition of ${quoteName(table)} ${bound}`),
-        );
-      }
-    });
-    onStep();
-  }
+  const partitions = manifest.partitions.map(createPartition);
+  await runInGroups(db, [...partitions, ...manifest.datasets.map(createTable)], onStep);
   return {
     async insert(table, lines) {
       const insert = inserts.get(table);
@@ -74,13 +67,34 @@ export async function beginTableLoad(
         onStep();
       }
     },
-    finish: (last) =>
-      inLoad(db, async (transaction) => {
+    async finish(last) {
+      const indexes = manifest.datasets.flatMap((dataset) =>
+        dataset.indexes.map((index) => createIndex(dataset, index)),
+      );
+      await runInGroups(db, indexes, onStep);
+      await inLoad(db, async (transaction) => {
         await completeTables(transaction, manifest, references, onStep);
         await unmarkHalf(transaction);
         await last(transaction);
-      }),
+      });
+    },
   };
+}
+
+/** Runs statements that each make a table, or an index of one. */
+async function runInGroups(
+  db: Db,
+  statements: readonly string[],
+  onStep: () => void,
+): Promise<void> {
+  for (const group of inGroups(statements, TABLES_A_TRANSACTION)) {
+    await inLoad(db, async (transaction) => {
+      for (const statement of group) {
+        await transaction.execute(sql.raw(statement));
+        onStep();
+      }
+    });
+  }
 }
 
 function inLoad<Result>(db: Db, work: (transaction: Db) => Promise<Result>): Promise<Result> {
@@ -109,7 +123,6 @@ async function makeTables(transaction: Db, manifest: Manifest): Promise<MadeTabl
   // Rows that a migration inserted are in the backup, in their state at that time.
   const migrated = manifest.tables.filter(({ name }) => !isDatasetTable(name));
   await run(`truncate ${migrated.map(({ name }) => quoteName(name)).join(", ")}`);
-  for (const dataset of manifest.datasets) await run(createTable(dataset));
   const references = await listReferences(transaction);
   for (const { table, name } of references) {
     await run(`alter table ${table} drop constraint ${quoteName(name)}`);
@@ -125,12 +138,6 @@ async function completeTables(
   onStep: () => void,
 ): Promise<void> {
   const run = (statement: string) => transaction.execute(sql.raw(statement));
-  for (const dataset of manifest.datasets) {
-    for (const index of dataset.indexes) {
-      await run(createIndex(dataset, index));
-      onStep();
-    }
-  }
   for (const { table, name, definition } of references) {
     await run(`alter table ${table} add constraint ${quoteName(name)} ${definition}`);
     onStep();
@@ -172,6 +179,10 @@ function insertInto({ name, columns }: TableDescription, given: readonly string[
   });
   const names = given.map(quoteName).join(", ");
   return `insert into ${quoteTable(name)} (${names}) overriding system value select ${values.join(", ")}`;
+}
+
+function createPartition({ table, name, bound }: Partition): string {
+  return `create table ${quoteName(name)} partition of ${quoteName(table)} ${bound}`;
 }
 
 function createTable({ name, columns }: DatasetTable): string {

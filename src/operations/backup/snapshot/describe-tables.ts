@@ -174,6 +174,15 @@ export async function describeDatasets(db: Db): Promise<readonly (DatasetTable &
   }));
 }
 
+/** Lists the tables of datasets, with their schema. */
+export async function listDatasetTables(db: Db): Promise<readonly string[]> {
+  const rows = await db.execute<{ name: string }>(sql`
+    select relname as name from pg_class
+    where relnamespace = to_regnamespace(${DATASETS}) and relkind = 'r'
+    order by relname`);
+  return rows.map(({ name }) => `${DATASETS}.${name}`);
+}
+
 interface Versioned {
   readonly version: number;
 }

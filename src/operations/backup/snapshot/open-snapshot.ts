@@ -2,7 +2,8 @@ import { sql } from "drizzle-orm";
 import type { Db } from "../../../db/context.ts";
 import type { Database } from "../../../db/database.ts";
 import { toDatabaseError } from "../../../db/database-error.ts";
-import { isDatasetTable, listTableParts, quoteTable } from "./describe-tables.ts";
+import { ADVISORY_LOCK } from "../../../db/locks/advisory-locks.ts";
+import { listTableParts } from "./describe-tables.ts";
 import { holdSnapshot } from "./hold-snapshot.ts";
 import { type CursorOptions, fetchRows, openCursor, type Row } from "./row-cursor.ts";
 import { describeContent, type Snapshot } from "./snapshot.ts";
@@ -16,8 +17,8 @@ export function openSnapshot({ db, kind }: Pick<Database, "db" | "kind">): Promi
 async function readInTransaction(db: Db): Promise<Snapshot> {
   const { transaction, end } = await beginReading(db);
   try {
+    await keepDatasets(transaction);
     const content = await describeContent(transaction);
-    await keepDatasets(transaction, content);
     const parts = await listTableParts(transaction);
     return {
       ...content,
@@ -42,8 +43,8 @@ const UNDEFINED_TABLE = "42P01";
 
 /**
  * Yields the rows of a table or a partition, and gives its locks back: a transaction keeps those of a savepoint only
- * until it is rolled back to. Two years of days have more tables and indexes than PostgreSQL has room for locks. A
- * partition dropped after its retention yields no rows.
+ * until it is rolled back to. Two years of days, or thousands of datasets, have more tables and indexes than PostgreSQL has
+ * room for locks. A partition dropped after its retention yields no rows.
  */
 async function* readRelation(
   transaction: Db,
@@ -61,12 +62,14 @@ async function* readRelation(
   await run("release savepoint relation");
 }
 
-/** Tables of datasets are replaced by others and dropped, which waits for the backup now. */
-async function keepDatasets(transaction: Db, { tables }: Pick<Snapshot, "tables">): Promise<void> {
-  const names = tables.map(({ name }) => name).filter(isDatasetTable);
-  if (names.length === 0) return;
-  const list = names.map(quoteTable).join(", ");
-  await transaction.execute(sql.raw(`lock table ${list} in access share mode`));
+/**
+ * Keeps the tables of datasets from being dropped until the transaction ends. Those that are replaced or deleted are
+ * dropped later, and that waits for this lock (`dropOtherTable` of the datasets); one on each table would be too many.
+ */
+async function keepDatasets(transaction: Db): Promise<void> {
+  await transaction.execute(
+    sql`select pg_advisory_xact_lock_shared(${ADVISORY_LOCK.datasetTables})`,
+  );
 }
 
 interface Reading {

@@ -29,15 +29,23 @@ export async function endRestoredRuns(transaction: Db, now: number): Promise<voi
   // A backup of an earlier release is restored with its schema, and migrated at the next start.
   if (schema?.is_known !== true) return;
   const at = sql`${new Date(now).toISOString()}::timestamptz`;
-  const isActive = (id: string) =>
-    sql.raw(`(day, ${id}) in (select day, run_id from workflow_active_runs)`);
-  await transaction.execute(sql`
-    update ${workflowRuns} set status = 'stopped', ended_at = ${at},
-      error = ${JSON.stringify(ERROR)}::text::jsonb
-    where ${isActive("id")}`);
-  await transaction.execute(sql`
-    update ${workflowSteps} set status = 'stopped', ended_at = ${at}
-    where status in ('pending', 'running') and ${isActive("run_id")}`);
+  const days = await transaction.execute<{ day: string }>(
+    sql`select distinct to_char(day, 'YYYY-MM-DD') as day from workflow_active_runs order by 1`,
+  );
+  for (const { day } of days) {
+    // A literal: only then does the database leave the partitions of all other days, and their indexes, unlocked.
+    const isActive = (id: string) =>
+      sql.raw(
+        `day = '${day}' and ${id} in (select run_id from workflow_active_runs where day = '${day}')`,
+      );
+    await transaction.execute(sql`
+      update ${workflowRuns} set status = 'stopped', ended_at = ${at},
+        error = ${JSON.stringify(ERROR)}::text::jsonb
+      where ${isActive("id")}`);
+    await transaction.execute(sql`
+      update ${workflowSteps} set status = 'stopped', ended_at = ${at}
+      where status in ('pending', 'running') and ${isActive("run_id")}`);
+  }
   const removed = await transaction.delete(activeRuns).returning({ jobId: activeRuns.jobId });
   await transaction.update(workflowQueues).set({ queued: 0 });
   const jobs = removed.flatMap(({ jobId }) => (jobId === null ? [] : [jobId]));

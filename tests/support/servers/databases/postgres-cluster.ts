@@ -36,6 +36,8 @@ export interface PostgresClusterOptions {
   readonly isDurable?: boolean;
   /** 300 unless given. */
   readonly maxConnections?: number;
+  /** Room for locks: for each connection, and 22 processes of the server, as many. 64 unless given. */
+  readonly maxLocks?: number;
   /** It then speaks TLS as well. */
   readonly tls?: { readonly keyFile: string; readonly certificateFile: string };
 }
@@ -53,6 +55,7 @@ export async function startPostgresCluster({
   smallDiskMb,
   isDurable = false,
   maxConnections = 300,
+  maxLocks = 64,
   tls,
 }: PostgresClusterOptions = {}): Promise<PostgresCluster | undefined> {
   const programs = findPostgresPrograms();
@@ -72,7 +75,7 @@ export async function startPostgresCluster({
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     async start() {
       // What is written survives a kill of the server all the same; only a power cut would lose it.
-      const cheap = `-c fsync=${isDurable ? "on" : "off"} -c max_connections=${maxConnections}`;
+      const cheap = `-c fsync=${isDurable ? "on" : "off"} -c max_connections=${maxConnections} -c max_locks_per_transaction=${maxLocks}`;
       const secured =
         tls === undefined
           ? ""
