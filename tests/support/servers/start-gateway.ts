@@ -102,13 +102,16 @@ export function startRefused(environment: Record<string, string>): Promise<Ended
   return endOfStart(environment, () => undefined);
 }
 
-/** Starts the server, and sends SIGTERM as soon as its output has the text. */
+/** Starts the server, and sends SIGTERM as soon as its output has the text: once, for a second one ends it at once. */
 export function stopWhileStarting(
   environment: Record<string, string>,
   text: string,
 ): Promise<EndedStart> {
+  let isSent = false;
   return endOfStart(environment, (child, output) => {
-    if (output.includes(text)) child.kill("SIGTERM");
+    if (isSent || !output.includes(text)) return;
+    isSent = true;
+    child.kill("SIGTERM");
   });
 }
 
