@@ -26,8 +26,8 @@ export async function openIdentity({ settings, database, clock }: Base): Promise
 
 /** Returns the fingerprint of the secret that hashed the database's keys; undefined before the first start. */
 export async function readFingerprint({ db }: Pick<Database, "db">): Promise<string | undefined> {
-  const [row] = await db.select().from(installation);
-  return row?.secretFingerprint;
+  const [row] = await db.select({ known: installation.secretFingerprint }).from(installation);
+  return row?.known;
 }
 
 /**

@@ -46,9 +46,10 @@ export async function openSecret(
   known?: string,
 ): Promise<Secret> {
   const text = settings.APP_SECRET ?? (await readOrCreate(resolve(settings.DATA_DIR)));
-  const secrets = [text, text.trim(), `${text}\n`].map(secretOf);
-  const right = secrets.find(({ fingerprint }) => fingerprint === known);
-  return right ?? secretOf(text);
+  const secret = secretOf(text);
+  if (known === undefined || known === secret.fingerprint) return secret;
+  const others = [text.trim(), `${text}\n`].map(secretOf);
+  return others.find(({ fingerprint }) => fingerprint === known) ?? secret;
 }
 
 function secretOf(text: string): Secret {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { inGroups } from "../../lib/in-groups.ts";
 import type { Model } from "../backend.ts";
 import { askUpstream } from "../upstream/ask-upstream.ts";
 import { parseReply } from "../upstream/parse-reply.ts";
@@ -110,8 +111,7 @@ async function mapInGroups<Item, Result>(
   map: (item: Item) => Promise<Result>,
 ): Promise<Result[]> {
   const results: Result[] = [];
-  for (let start = 0; start < items.length; start += QUESTIONS_AT_ONCE) {
-    const group = items.slice(start, start + QUESTIONS_AT_ONCE);
+  for (const group of inGroups(items, QUESTIONS_AT_ONCE)) {
     results.push(...(await Promise.all(group.map(map))));
   }
   return results;

@@ -1,15 +1,12 @@
 import { typeName } from "../../codecs/shared/client-names.ts";
 import type { ChatRequest } from "../../core/chat/chat-request.ts";
-import { withoutTools } from "./parameter-rules.ts";
+import { withOnlyTools, withoutTools } from "./parameter-rules.ts";
 
 /** Removes the tools that only Anthropic's models know, and the choice of one of them. */
 export function withoutNativeTools(request: ChatRequest): ChatRequest {
   const tools = request.tools.filter(({ native }) => native === undefined);
   if (tools.length === request.tools.length) return request;
-  if (tools.length === 0) return withoutTools(request);
-  const { toolChoice, ...rest } = request;
-  const isKept = toolChoice?.type !== "tool" || tools.some(({ name }) => name === toolChoice.name);
-  return { ...rest, tools, ...(isKept && { toolChoice }) };
+  return tools.length === 0 ? withoutTools(request) : withOnlyTools(request, tools);
 }
 
 /** Returns the names of removed tools that only Anthropic's models know, by their types. */

@@ -129,6 +129,16 @@ export function withoutTools(request: ChatRequest): ChatRequest {
   return { ...rest, tools: [] };
 }
 
+/** Offers these tools instead of the request's, and leaves out a choice that they cannot meet. */
+export function withOnlyTools(request: ChatRequest, tools: ChatRequest["tools"]): ChatRequest {
+  const { toolChoice, ...rest } = request;
+  const isMet =
+    toolChoice?.type === "tool"
+      ? tools.some(({ name }) => name === toolChoice.name)
+      : toolChoice?.type !== "required" || tools.length > 0;
+  return { ...rest, tools, ...(isMet && { toolChoice }) };
+}
+
 /** Returns the generation parameters that a backend's table leaves. Effort is left to the effort rule. */
 export function applyParameterRules(
   situation: Situation,

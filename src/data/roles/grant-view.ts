@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
+import { inGroups } from "../../lib/in-groups.ts";
 import type { RoleScope } from "./role-identity.ts";
 import { quoteName } from "./role-refusal.ts";
 import { lockRoles } from "./role-store.ts";
@@ -28,8 +29,8 @@ export async function grantViewToRoles(
       where users.role = 'admin' or datasets.visibility = 'everyone' or datasets.owner_id = users.id
     )
     order by rolname`);
-  for (let start = 0; start < rows.length; start += ROLES_AT_ONCE) {
-    const names = rows.slice(start, start + ROLES_AT_ONCE).map(({ role }) => quoteName(role));
+  for (const group of inGroups(rows, ROLES_AT_ONCE)) {
+    const names = group.map(({ role }) => quoteName(role));
     await transaction.execute(
       sql.raw(`grant select on data.${quoteName(view)} to ${names.join(", ")}`),
     );

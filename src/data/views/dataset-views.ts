@@ -3,6 +3,7 @@ import { ServiceError } from "../../core/service-error.ts";
 import { type Db, withTransaction } from "../../db/context.ts";
 import type { Database } from "../../db/database.ts";
 import { datasets } from "../../db/tables/datasets.ts";
+import { inGroups } from "../../lib/in-groups.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { datasetViewText, type ViewedRow } from "./dataset-view.ts";
 import {
@@ -120,9 +121,7 @@ export function createDatasetViews({
       if (!(await hasSchema(database.db))) return true;
       const stale = await listStaleViews(database.db);
       const missing = stale.flatMap((one) => (one.is_missing ? (one.dataset_id ?? []) : []));
-      for (let from = 0; from < missing.length; from += BATCH) {
-        await add(missing.slice(from, from + BATCH));
-      }
+      for (const group of inGroups(missing, BATCH)) await add(group);
       const held = stale.filter((one) => !one.is_missing);
       const names = new Set(held.map(({ name }) => name));
       for (const name of waiting.keys()) if (!names.has(name)) waiting.delete(name);

@@ -1,4 +1,5 @@
 import type { Model } from "../../backends/backend.ts";
+import { withOnlyTools } from "../../backends/rules/parameter-rules.ts";
 import type { Caller } from "../../core/callers/caller.ts";
 import type {
   ChatRequest,
@@ -52,7 +53,7 @@ export function prepareRun(
     : "off";
   const system = systemMessage(assistant, grounding, tools.size > 0);
   const parameters = withDefaults(request.parameters, assistant);
-  const offered = withTools(request, tools);
+  const offered = withOnlyTools(request, Array.from(tools.values(), toDefinition));
   return {
     assistant,
     grounding,
@@ -121,20 +122,6 @@ function checkScope(scope: readonly string[] | undefined, visible: readonly Tool
     `'metadata.ext.tools_scope' names '${unknown.slice(0, 64)}', which is no tool of this assistant that this caller may use; see GET /v1/tools.`,
     { param: "metadata.ext.tools_scope" },
   );
-}
-
-/** Offers these tools alone, and leaves out a choice that only the client's could meet. */
-function withTools(request: ChatRequest, tools: ReadonlyMap<string, Tool>): ChatRequest {
-  const { toolChoice, ...rest } = request;
-  const isMet =
-    toolChoice?.type === "tool"
-      ? tools.has(toolChoice.name)
-      : toolChoice?.type !== "required" || tools.size > 0;
-  return {
-    ...rest,
-    tools: Array.from(tools.values(), toDefinition),
-    ...(isMet && { toolChoice }),
-  };
 }
 
 function toDefinition({ name, description, parameters }: Tool): ToolDefinition {

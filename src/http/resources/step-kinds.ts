@@ -11,6 +11,7 @@ import { toJson } from "../answers/to-json.ts";
 import { readCheckedBody } from "../bodies/read-checked-body.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { idOf } from "../request/id-of.ts";
+import { inSilence } from "../request/in-silence.ts";
 import { createRouter, type Router } from "../request/routes/router.ts";
 import { anyObject, definitionRefusal, TAG } from "../workflow-fields.ts";
 
@@ -130,20 +131,16 @@ export function stepKindsRoutes(deps: Deps): Router {
   });
   router.add(TEST, async (context, caller) => {
     const given = await readCheckedBody(context, stepTest, body);
-    // A step may work for longer than connections may be quiet.
-    const endSilence = context.env.allowSilence();
-    try {
-      const result = await testWorkflowStep(records, caller, {
+    const result = await inSilence(context, () =>
+      testWorkflowStep(records, caller, {
         id: idOf(context),
         stepId: context.req.param("step") ?? "",
         rows: given.rows as readonly Row[],
         inputs: given.inputs as Readonly<Record<string, readonly Row[]>>,
         signal: context.req.raw.signal,
-      });
-      return jsonResponse(toJson(testResult, result));
-    } finally {
-      endSilence();
-    }
+      }),
+    );
+    return jsonResponse(toJson(testResult, result));
   });
   return router;
 }

@@ -12,7 +12,7 @@ import { resourceRoute } from "../openapi/resource-route.ts";
 import { readQuery } from "../page.ts";
 import { queryTime, readRange } from "../query-range.ts";
 import { actorOf } from "../request/actor-of.ts";
-import type { RequestContext } from "../request/routes/route.ts";
+import { inSilence } from "../request/in-silence.ts";
 import { createRouter, type Router } from "../request/routes/router.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -104,17 +104,4 @@ export function usageReconciliationRoutes(deps: Deps): Router {
     return jsonResponse(repairJson(repaired));
   });
   return router;
-}
-
-/** Lets the connection be silent during the work, because a month takes seconds. */
-async function inSilence<Result>(
-  { env }: RequestContext,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  const endSilence = env.allowSilence();
-  try {
-    return await work();
-  } finally {
-    endSilence();
-  }
 }

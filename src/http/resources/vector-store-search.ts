@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { MAX_FILTERS, parseAttributeFilter } from "../../codecs/shared/attribute-filter.ts";
 import { parseRequest } from "../../codecs/shared/check-request.ts";
 import type { Deps } from "../../deps.ts";
-import { meterSearch } from "../../gateway/meter/meter-search.ts";
+import { meterEmbedding } from "../../gateway/meter/meter-embedding.ts";
 import { cutQuestion } from "../../knowledge/retrieve/cut-question.ts";
 import type { Passage } from "../../knowledge/retrieve/passage.ts";
 import { refuseBoundKeyHere } from "../../knowledge/rights.ts";
@@ -153,8 +153,8 @@ export function vectorStoreSearchRoutes(deps: Deps): Router {
       const queries = [given.query].flat().map(cutQuestion);
       const store = await openStoreForSearch(stores, caller, idOf(context));
       const call = { requestId, caller, channel, startedAt, signal, observer, trace };
-      const metered = { model: store.embeddingModel, queries };
-      const { result, limits } = await meterSearch(deps.gateway, call, metered, (onEmbedded) =>
+      const metered = { model: store.embeddingModel, inputs: queries };
+      const { result, limits } = await meterEmbedding(deps.gateway, call, metered, (onEmbedded) =>
         searchQueries(deps.knowledge.search, {
           vectorStoreId: store.id,
           queries,

@@ -22,6 +22,7 @@ import { byOffset, page, readQuery } from "../page.ts";
 import { queryTime } from "../query-range.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
+import { inSilence } from "../request/in-silence.ts";
 import type { RequestContext } from "../request/routes/route.ts";
 import { createRouter, type Router } from "../request/routes/router.ts";
 import {
@@ -260,12 +261,7 @@ export function workflowRunsRoutes(deps: Deps): Router {
     const name = `${place.runId}-${stepId.replace("$", "")}-${place.output}`;
     if (format === "ndjson") return ndjsonResponse(read, name);
     // All rows are read for the names of the columns, before the first byte leaves.
-    const endSilence = context.env.allowSilence();
-    try {
-      return await csvResponse(read, name);
-    } finally {
-      endSilence();
-    }
+    return inSilence(context, () => csvResponse(read, name));
   });
   return router;
 }

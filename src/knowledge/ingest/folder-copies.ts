@@ -1,6 +1,7 @@
 import { and, eq, inArray, isNotNull, notExists, sql } from "drizzle-orm";
 import { type Db, withTransaction } from "../../db/context.ts";
 import { files, vectorStoreFiles } from "../../db/tables/knowledge.ts";
+import { inGroups } from "../../lib/in-groups.ts";
 
 /** Files that one statement deletes. */
 const FILES_A_STATEMENT = 1_000;
@@ -40,8 +41,8 @@ export async function forgetFiles(db: Db, fileIds: readonly string[]): Promise<v
  * changes. Their contents are removed in the background.
  */
 export async function deleteCopies(transaction: Db, fileIds: readonly string[]): Promise<void> {
-  for (let first = 0; first < fileIds.length; first += FILES_A_STATEMENT) {
-    const isMeant = inArray(files.id, fileIds.slice(first, first + FILES_A_STATEMENT));
+  for (const group of inGroups(fileIds, FILES_A_STATEMENT)) {
+    const isMeant = inArray(files.id, [...group]);
     // A store that is just taking one of them has its row locked. Only the next statement sees that it has.
     await transaction
       .select({ id: files.id })

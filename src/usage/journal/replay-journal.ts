@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Db } from "../../db/context.ts";
+import { inGroups } from "../../lib/in-groups.ts";
 import type { Limits } from "../../limits/limits.ts";
 import type { UsageRecord, UsageStart } from "../usage-record.ts";
 import { listSegments } from "./journal-folder.ts";
@@ -152,8 +153,7 @@ async function readRest(path: string, offset: number, until: number): Promise<Bu
 
 async function storeCutCalls(replay: Replay, { open, lastKnownAt }: Ledger): Promise<void> {
   const records = [...open.values()].map((call) => JSON.stringify(cutRecord(call, lastKnownAt)));
-  for (let from = 0; from < records.length; from += CUT_BATCH_RECORDS) {
-    const batch = records.slice(from, from + CUT_BATCH_RECORDS);
+  for (const batch of inGroups(records, CUT_BATCH_RECORDS)) {
     await storeLost(replay, batch, { journal: replay.journal, segment: 0, byteOffset: 0 });
   }
 }

@@ -50,8 +50,7 @@ export async function splitJsonArray(
         continue;
       }
       const element = splitter.mark(index);
-      // An element without text is a fault, which its parser finds, but for that of an empty array.
-      if (element !== undefined && !splitter.isEmpty) await onElement(element);
+      if (element !== undefined) await onElement(element);
       if (splitter.outer !== undefined) return { outer: splitter.outer, isFound: true };
     }
     splitter.checkLength(index);
@@ -82,11 +81,6 @@ class Splitter {
 
   get isInArray(): boolean {
     return this.#arrayAt >= 0;
-  }
-
-  /** Whether the array has ended without an element. */
-  get isEmpty(): boolean {
-    return this.outer !== undefined && this.#elements === 0;
   }
 
   /** Refuses an element, or what stands before the array, that cannot be a row. */
@@ -159,14 +153,15 @@ class Splitter {
     const rest = this.#text.length - index;
     if (this.#arrayAt + rest > MAX_ROW_BYTES) throw surroundingsTooLarge();
     this.outer = `${this.#text.slice(0, this.#arrayAt)}[]${this.#text.slice(index + 1)}`;
-    return this.#endElement(index);
+    const element = this.#endElement(index);
+    // Only that of an empty array has no text; any other one is a fault, which its parser finds.
+    return element === "" && this.#elements === 1 ? undefined : element;
   }
 
   #endElement(end: number): string {
     const element = this.#text.slice(this.#elementAt, end).trim();
     this.#elementAt = end + 1;
-    const isNone = element === "" && this.outer !== undefined && this.#elements === 0;
-    if (!isNone) this.#elements += 1;
+    this.#elements += 1;
     return element;
   }
 }

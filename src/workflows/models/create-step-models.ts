@@ -3,7 +3,7 @@ import { foldEvents } from "../../core/chat/fold-events.ts";
 import { answerChat } from "../../gateway/answer-chat.ts";
 import { type EmbeddingGateway, embed } from "../../gateway/embed.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
-import { meterSearch } from "../../gateway/meter/meter-search.ts";
+import { meterEmbedding } from "../../gateway/meter/meter-embedding.ts";
 import type { Assistant } from "../../knowledge/assistants/assistant.ts";
 import { chooseAssistant } from "../../knowledge/assistants/choose-assistant.ts";
 import { toAbortSignal } from "../../lib/cancellation.ts";
@@ -48,9 +48,9 @@ export function createStepModels(parts: StepModelParts): StepModels {
         channel: "embeddings",
         bytes: query.length,
         async work(client) {
-          const metered = { model, queries: [query] };
+          const metered = { model, inputs: [query] };
           const signal = toAbortSignal(client.signal);
-          const { result } = await meterSearch(gateway, client, metered, (onEmbedded) =>
+          const { result } = await meterEmbedding(gateway, client, metered, (onEmbedded) =>
             search({ signal, onEmbedded }),
           );
           return result;

@@ -5,6 +5,7 @@ import type { Db } from "../../db/context.ts";
 import { createFileFromBytes, keepFiles } from "../../knowledge/files/create-file.ts";
 import { addFiles, type NewStoreFile } from "../../knowledge/stores/add-files.ts";
 import { lockStore, type readStore } from "../../knowledge/stores/stores.ts";
+import { inGroups } from "../../lib/in-groups.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json/json.ts";
 import { storableText } from "../../lib/text/storable-text.ts";
 import { readOwner } from "../owner-caller.ts";
@@ -204,8 +205,7 @@ async function addAll(
 ): Promise<void> {
   try {
     const store = await lockStore(transaction, given.vector_store, owner);
-    for (let first = 0; first < added.length; first += BATCH_FILES) {
-      const batch = added.slice(first, first + BATCH_FILES);
+    for (const batch of inGroups(added, BATCH_FILES)) {
       const addition = { store, files: batch, caller: owner, inBatch: true };
       const batchId = await addFiles(transaction, addition, clock.now());
       await markKnowledge(transaction, { vectorStoreId: store.id, batchId }, writerOf(claimed));

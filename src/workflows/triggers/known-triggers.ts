@@ -4,6 +4,7 @@ import type { Database } from "../../db/database.ts";
 import { readChange } from "../../db/next-change.ts";
 import { workflows } from "../../db/tables/workflows.ts";
 import { shareRuns } from "../../lib/concurrency.ts";
+import { inGroups } from "../../lib/in-groups.ts";
 import { pathGlob } from "../../queue/path-glob.ts";
 import { type KeyedTrigger, readTriggers, type StartingTrigger } from "./stored-triggers.ts";
 
@@ -77,8 +78,8 @@ async function readWorkflows(
     if (same?.version === row.version) found.set(row.id, same);
     else changed.push(row.id);
   }
-  for (let at = 0; at < changed.length; at += PAGE_ROWS) {
-    const page = await askOwn((db) => readPage(db, changed.slice(at, at + PAGE_ROWS)));
+  for (const ids of inGroups(changed, PAGE_ROWS)) {
+    const page = await askOwn((db) => readPage(db, ids));
     for (const { id: workflowId, version: read, triggers } of page) {
       found.set(workflowId, { version: read, triggers: toKnown(workflowId, triggers) });
     }

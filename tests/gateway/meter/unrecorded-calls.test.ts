@@ -3,7 +3,7 @@ import { type KeyLimits, NO_LIMITS } from "../../../src/core/callers/caller.ts";
 import { ServiceError } from "../../../src/core/service-error.ts";
 import type { Database } from "../../../src/db/database.ts";
 import type { ClientCall } from "../../../src/gateway/gateway.ts";
-import { meterSearch } from "../../../src/gateway/meter/meter-search.ts";
+import { meterEmbedding } from "../../../src/gateway/meter/meter-embedding.ts";
 import { randomBase62 } from "../../../src/lib/id.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import type { Limits } from "../../../src/limits/limits.ts";
@@ -77,8 +77,8 @@ function openStage(limits: Limits, keyLimits: Partial<KeyLimits>, ownerLimits?: 
       startedAt: systemClock.now(),
       signal: new AbortController().signal,
     };
-    const asked = { model: "m", queries: ["what"] };
-    return (await meterSearch(gateway, call, asked, async () => "found")).result;
+    const asked = { model: "m", inputs: ["what"] };
+    return (await meterEmbedding(gateway, call, asked, async () => "found")).result;
   };
   return { journal, caller, search };
 }

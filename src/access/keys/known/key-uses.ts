@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { Ask } from "../../../db/database.ts";
 import { apiKeys } from "../../../db/tables/api-keys.ts";
+import { inGroups } from "../../../lib/in-groups.ts";
 
 /** The number of keys whose use is written in one statement. */
 const BATCH_KEYS = 2_000;
@@ -27,8 +28,7 @@ export class KeyUses {
     const uses = [...noted].map(([id, at]) => ({ id, at: new Date(at).toISOString() }));
     const kept = new Set(noted.keys());
     try {
-      for (let start = 0; start < uses.length; start += BATCH_KEYS) {
-        const batch = uses.slice(start, start + BATCH_KEYS);
+      for (const batch of inGroups(uses, BATCH_KEYS)) {
         const busy = await ask((db) => db.execute<{ id: string }>(writeUses(batch)));
         for (const { id } of batch) kept.delete(id);
         for (const { id } of busy) kept.add(id);
