@@ -1,9 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTextCheck } from "../../../../src/data/port/gate/check-text.ts";
-import { openPostgresEngine } from "../../../../src/data/port/postgres/postgres-engine.ts";
 import {
   bind,
-  describePortal,
   execute,
   parse,
   query,
@@ -11,41 +9,25 @@ import {
 } from "../../../../src/data/port/protocol/frontend-messages.ts";
 import { MAX_KEPT_NAMES } from "../../../../src/data/port/session/session-limits.ts";
 import { databaseServerUrl } from "../../../support/servers/databases/database-server.ts";
-import { createDataDatabase, type DataDatabase } from "./data-database.ts";
 import { openRawClient, type RawClient } from "./raw-client.ts";
-import { openTrustListener, type TrustListener } from "./trust-listener.ts";
+import type { TrustListener } from "./trust-listener.ts";
+import { openTrustStage, run, type TrustStage } from "./trust-stage.ts";
 
 const UNLOCK = "select pg_advisory_unlock_all()";
 /** A text whose end no log keeps. */
 const LONG = `select ${Array.from({ length: 1_000 }, (_, n) => `1 as column_${n}`).join(", ")}`;
-const run = (sql: string) => [parse("", sql), bind("", "", []), describePortal(""), execute("", 0)];
 
 describe.skipIf(databaseServerUrl === undefined)("a client that gives up all its locks", () => {
-  const engine = openPostgresEngine({
-    now: Date.now,
-    mostSessions: 50,
-    mostRunning: null,
-    failed: () => undefined,
-  });
-  let database: DataDatabase;
+  let stage: TrustStage;
   let listener: TrustListener;
   let first: RawClient;
   let client: RawClient;
 
   beforeAll(async () => {
-    database = await createDataDatabase(databaseServerUrl ?? "");
-    listener = await openTrustListener({
-      engine,
-      check: createTextCheck(),
-      url: database.url,
-      principal: { rowLimit: 5_000 },
-    });
+    stage = await openTrustStage({ check: createTextCheck(), principal: { rowLimit: 5_000 } });
+    ({ listener } = stage);
   });
-  afterAll(async () => {
-    await listener?.close();
-    await engine.close();
-    await database?.drop();
-  });
+  afterAll(() => stage?.close());
   // The client under test has the second place, so that a second one of its own would be seen.
   beforeEach(async () => {
     first = await openRawClient(listener.port);

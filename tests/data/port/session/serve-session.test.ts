@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openPostgresEngine } from "../../../../src/data/port/postgres/postgres-engine.ts";
 import { message } from "../../../../src/data/port/protocol/fields.ts";
 import {
   bind,
-  describePortal,
   execute,
   parse,
   query,
@@ -11,37 +9,21 @@ import {
   terminate,
 } from "../../../../src/data/port/protocol/frontend-messages.ts";
 import { databaseServerUrl } from "../../../support/servers/databases/database-server.ts";
-import { createDataDatabase, type DataDatabase, untilActive } from "./data-database.ts";
+import { untilActive } from "./data-database.ts";
 import { refuseSome } from "./fake-gates.ts";
 import { errorOf, flush, openRawClient, type RawClient } from "./raw-client.ts";
-import { openTrustListener, type TrustListener } from "./trust-listener.ts";
-
-const run = (sql: string) => [parse("", sql), bind("", "", []), describePortal(""), execute("", 0)];
+import type { TrustListener } from "./trust-listener.ts";
+import { openTrustStage, run, type TrustStage } from "./trust-stage.ts";
 
 describe.skipIf(databaseServerUrl === undefined)("a session on PostgreSQL", () => {
-  const engine = openPostgresEngine({
-    now: Date.now,
-    mostSessions: 50,
-    mostRunning: null,
-    failed: () => undefined,
-  });
-  let database: DataDatabase;
+  let stage: TrustStage;
   let listener: TrustListener;
 
   beforeAll(async () => {
-    database = await createDataDatabase(databaseServerUrl ?? "");
-    listener = await openTrustListener({
-      engine,
-      check: refuseSome,
-      url: database.url,
-      principal: { rowLimit: 100 },
-    });
+    stage = await openTrustStage({ check: refuseSome, principal: { rowLimit: 100 } });
+    ({ listener } = stage);
   });
-  afterAll(async () => {
-    await listener?.close();
-    await engine.close();
-    await database?.drop();
-  });
+  afterAll(() => stage?.close());
 
   const withClient = async (use: (client: RawClient) => Promise<void>): Promise<void> => {
     const client = await openRawClient(listener.port);
@@ -234,7 +216,7 @@ describe.skipIf(databaseServerUrl === undefined)("a session on PostgreSQL", () =
     withClient(async (client) => {
       const session = listener.sessions.at(-1);
       client.send(query("select pg_sleep(60)"));
-      await untilActive(database);
+      await untilActive(stage.database);
       session?.cancel();
       expect(await client.shorthand()).toBe("T E(57014) Z(I)");
       expect(listener.statements.at(-1)).toMatchObject({ outcome: "cancelled", code: "57014" });
