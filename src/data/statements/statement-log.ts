@@ -4,6 +4,7 @@ import type { Db } from "../../db/context.ts";
 import { DAY_MS, type DayTable, dayOf } from "../../db/days/day-table.ts";
 import { dropDays } from "../../db/days/drop-days.ts";
 import { makeDays } from "../../db/days/make-days.ts";
+import { isReachedDay } from "../../db/days/reached-day.ts";
 import { ADVISORY_LOCK } from "../../db/locks/advisory-locks.ts";
 import { biStatements } from "../../db/tables/bi-keys.ts";
 import { randomBase62 } from "../../lib/id.ts";
@@ -79,9 +80,11 @@ export function openStatementLog({ database, clock, log }: Base): StatementLog {
     },
     list: (query) => database.ask((db) => listStatements(db, query)),
     async keepDays() {
-      const now = clock.now();
-      await makeDays(database.db, STATEMENTS, now);
-      await dropDays(database.db, STATEMENTS, { cutoff: dayOf(now) - KEPT_DAYS * DAY_MS });
+      const [{ db }, now] = [database, clock.now()];
+      const today = dayOf(now);
+      await makeDays(db, STATEMENTS, now);
+      if (await isReachedDay(db, STATEMENTS, today))
+        await dropDays(db, STATEMENTS, { cutoff: today - KEPT_DAYS * DAY_MS });
     },
     flush,
     async close() {

@@ -4,6 +4,7 @@ import type { Db } from "../../db/context.ts";
 import type { Database } from "../../db/database.ts";
 import { isUnavailable, toDatabaseError } from "../../db/database-error.ts";
 import { DAY_MS, dayOf } from "../../db/days/day-table.ts";
+import { isReachedDay } from "../../db/days/reached-day.ts";
 import { journalCheckpoints, latencyHours, usageSlots } from "../../db/tables/usage.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Clock } from "../../lib/time/clock.ts";
@@ -12,7 +13,7 @@ import { STATEMENT_TIMED_OUT } from "../reports/statement-timeout.ts";
 import { dropUsageDays } from "./drop-usage-days.ts";
 import { foldModelHours, foldRefusalHours, foldUsageHours } from "./fold-usage-hours.ts";
 import { REFUSAL_WRITER } from "./limit-refusals.ts";
-import { firstKeptDay, makeUsageDays } from "./usage-days.ts";
+import { firstKeptDay, makeUsageDays, USAGE_RECORDS } from "./usage-days.ts";
 
 /** The purges of this process. Replicas take turns, so each reports only a part. */
 export interface PurgeFigures {
@@ -69,6 +70,10 @@ function createUsageUpkeep({ settings, database, clock, log }: UsageUpkeepOption
   let doneFor: number | undefined;
   let dueAt = 0;
 
+  const waitForNext = (today: number) => {
+    doneFor = today;
+    dueAt = performance.now() + INTERVAL_MS;
+  };
   const purge = async (today: number): Promise<boolean> => {
     const cutoff = firstKeptDay(today, settings.USAGE_RETENTION_DAYS);
     const { days, rows, isDone } = await dropUsageDays(db, cutoff);
@@ -87,12 +92,17 @@ function createUsageUpkeep({ settings, database, clock, log }: UsageUpkeepOption
   };
   const runFor = async (today: number): Promise<void> => {
     const isReady = await makeUsageDays(db, clock.now());
-    const isPurged = await purge(today);
+    const isReached = await isReachedDay(db, USAGE_RECORDS, today);
+    if (!isReached)
+      log.warn(
+        { day: new Date(today).toISOString().slice(0, 10) },
+        "the clock is more than 31 days after the last day on which the gateway ran, so nothing that is past its " +
+          "retention is dropped before it has run for two days. If the time is wrong, set the clock",
+      );
+    const isPurged = isReached && (await purge(today));
     if (isPurged) figures = { ...figures, lastPurgeAt: clock.now() };
     // The rest, blocked by a reader or by another replica, is retried with the next run.
-    if (!isReady || !isPurged) return;
-    doneFor = today;
-    dueAt = performance.now() + INTERVAL_MS;
+    if (isReady && (isPurged || !isReached)) waitForNext(today);
   };
 
   return {
@@ -107,8 +117,7 @@ function createUsageUpkeep({ settings, database, clock, log }: UsageUpkeepOption
         // A cancelled statement would take as long the next time.
         if (isUnavailable(error) && error.code !== STATEMENT_TIMED_OUT) return;
         // A permanent failure would repeat every minute; it is logged once an hour.
-        doneFor = today;
-        dueAt = performance.now() + INTERVAL_MS;
+        waitForNext(today);
         throw error;
       }
     },

@@ -4,6 +4,7 @@ import { isUnavailable, toDatabaseError } from "../../db/database-error.ts";
 import { DAY_MS, type DayTable, dayOf } from "../../db/days/day-table.ts";
 import { type Dropped, dropDays } from "../../db/days/drop-days.ts";
 import { makeDays } from "../../db/days/make-days.ts";
+import { isReachedDay } from "../../db/days/reached-day.ts";
 import { ADVISORY_LOCK } from "../../db/locks/advisory-locks.ts";
 import { activeRuns } from "../../db/tables/workflows.ts";
 import { causeOf } from "../../lib/log.ts";
@@ -85,9 +86,11 @@ async function dropOldDays(
   settings: UpkeepStore["settings"],
   today: number,
 ): Promise<Dropped> {
+  let sum: Dropped = { days: 0, rows: 0, isDone: true };
+  // The upkeep of usage says in the log that the clock has leapt.
+  if (!(await isReachedDay(db, RUNS, today))) return sum;
   const kept = await activeDays(db);
   const runDays = settings.WORKFLOW_RUN_RETENTION_DAYS;
-  let sum: Dropped = { days: 0, rows: 0, isDone: true };
   for (const [table, days] of [
     [ROWS, rowRetentionDays(settings)],
     [STEPS, runDays],

@@ -211,6 +211,36 @@ describe("usage past its retention", () => {
     expect(await ids()).toEqual([]);
   });
 
+  it("stays for two days where the clock has leapt, however often the gateway is started there", async () => {
+    await (await open()).run();
+    await insert(usageRecord("old", { startedAt: TODAY }));
+    const leap = 20_000 * DAY_MS;
+    for (const at of [leap, leap + HOUR_MS, leap + DAY_MS]) {
+      now = TODAY + at;
+      const upkeep = await open();
+      await upkeep.run();
+      expect(await ids()).toEqual(["old"]);
+      expect(upkeep.figures().lastPurgeAt).toBeUndefined();
+    }
+    now = TODAY + leap + 2 * DAY_MS;
+    await (await open()).run();
+    expect(await ids()).toEqual([]);
+  });
+
+  it("stays when the clock is set right again", async () => {
+    const upkeep = await open();
+    await upkeep.run();
+    await insert(usageRecord("old", { startedAt: TODAY }));
+    now += 20_000 * DAY_MS;
+    await upkeep.run();
+    now = TODAY + 3 * DAY_MS;
+    await upkeep.run();
+    expect(await ids()).toEqual(["old"]);
+    now += DAY_MS;
+    await upkeep.run();
+    expect(await ids()).toEqual([]);
+  });
+
   /** The upkeep before a database that fails with this code. */
   const openFailing = (code: string): Promise<UsageUpkeep> => {
     const failing = { execute: () => Promise.reject(Object.assign(new Error("failed"), { code })) };

@@ -81,6 +81,14 @@ describe.each([
       .values({ ...step, output: "main", chunk: 0, rows: 1, bytes: 3, data: new Uint8Array([1]) });
   }
 
+  /** Upkeep on the given day after noon's and on the two before: a leap of the clock alone drops nothing. */
+  async function runUntil(days: number): Promise<void> {
+    for (const before of [2, 1, 0]) {
+      now = noon + (days - before) * DAY_MS;
+      await upkeep();
+    }
+  }
+
   const counts = async () => [
     await database.db.$count(workflowRuns),
     await database.db.$count(workflowSteps),
@@ -124,8 +132,20 @@ describe.each([
     expect(told(utcDay(noon), new Date(now))).toBe(true);
     // A day with a run that has not ended keeps its rows.
     expect(told(utcDay(noon), null)).toBe(false);
-    now = noon + 91 * DAY_MS;
+    await runUntil(91);
+    expect(await counts()).toEqual([0, 0, 0]);
+  });
+
+  test("a clock that leaps by months drops nothing before it has stayed there for two days", async () => {
     await upkeep();
+    await addRun(noon, "run_1");
+    for (const days of [400, 401]) {
+      now = noon + days * DAY_MS;
+      await newUpkeep()();
+      expect(await counts()).toEqual([1, 1, 1]);
+    }
+    now = noon + 402 * DAY_MS;
+    await newUpkeep()();
     expect(await counts()).toEqual([0, 0, 0]);
   });
 
@@ -144,8 +164,7 @@ describe.each([
         ...{ status: "queued", number: runId === "run_1" ? 1 : 2, queuedAt: new Date(at) },
       });
     }
-    now = noon + 100 * DAY_MS;
-    await upkeep();
+    await runUntil(100);
     expect(await counts()).toEqual([2, 2, 2]);
     await db.delete(activeRuns);
     await newUpkeep()();
