@@ -89,7 +89,7 @@ function jobMetrics(
     {
       name: "svc_scheduler_up",
       type: "gauge",
-      help: "1 while this process does its background jobs and looks at schedules on time, 0 also when one of them hangs.",
+      help: "1 while this process does its background jobs and looks at schedules on time; 0 when one of them hangs, and without the database (svc_database_up 0), where no restart helps.",
       labels: [],
       read: () => single(isOnTime()),
     },
