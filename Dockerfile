@@ -20,6 +20,7 @@ COPY scripts/backup scripts/backup
 COPY scripts/restore scripts/restore
 COPY scripts/reset-password scripts/reset-password
 COPY scripts/given-path.ts scripts/
+COPY scripts/task/load-environment-file.mjs scripts/task/with-environment-file.mjs scripts/task/
 COPY src src
 # What is served of the console is what was built of it.
 RUN rm -r src/console
@@ -37,6 +38,8 @@ ENV BUN_JSC_forceRAMSize=1073741824
 # Free memory goes back to the system after seconds: under load it is taken again at once, which costs more than to keep it.
 ENV MIMALLOC_PURGE_DELAY=10000
 ENV MIMALLOC_PURGE_HOLES_MIN_INTERVAL=2000
+# Every program here reads a .env as tasks do: Bun would take a `$` in a value for the name of another variable.
+ENV BUN_OPTIONS="--no-env-file --import ./scripts/task/with-environment-file.mjs"
 ENV DATA_DIR=/app/data
 ENV PORT=8080
 USER 1000:1000

@@ -14,7 +14,7 @@ export function startJobs({
 } {
   const jobs = parts.flatMap((part) => part.jobs ?? []);
   let isStopped = false;
-  figures.jobs.begin(Object.fromEntries(jobs.map(({ name, pauseMs }) => [name, pauseMs])));
+  figures.jobs.begin(jobs);
   const running = jobs.map(({ name, pauseMs, firstMs, run }) => {
     let logged: string | undefined;
     const work = async () => {

@@ -43,8 +43,21 @@ interface Running {
 }
 
 async function main(): Promise<void> {
-  const { settings, retired, unknown } = loadConfig();
+  const config = loadConfig();
   const output = openLogOutput();
+  try {
+    await start(config, output);
+  } catch (thrown) {
+    // What was logged before may have the reason.
+    await output.flush(LOG_FLUSH_MS);
+    throw thrown;
+  }
+}
+
+async function start(
+  { settings, retired, unknown }: ReturnType<typeof loadConfig>,
+  output: LogOutput,
+): Promise<void> {
   const log = createLog(settings.LOG_LEVEL, output);
   endOnFaults(log, output);
   if (retired.length > 0)
@@ -68,13 +81,12 @@ async function main(): Promise<void> {
   });
   let secrets: FirstSecrets = {};
   // They are in the database already, and no later start can show them.
-  const showMadeSecrets = async () => {
-    await showSecrets(secretsText(secrets), { settings, log, output });
-    await output.flush(LOG_FLUSH_MS);
-  };
+  const showMadeSecrets = () => showSecrets(secretsText(secrets), { settings, log, output });
   const stops = new StopRequests((signal) => {
     log.info({ signal }, "stopped before the start was complete");
-    void showMadeSecrets().then(() => process.exit(exitCodeOf(signal)));
+    void showMadeSecrets()
+      .then(() => output.flush(LOG_FLUSH_MS))
+      .then(() => process.exit(exitCodeOf(signal)));
   });
   try {
     const deps = await buildDeps(settings, log, (made) => {
@@ -85,7 +97,7 @@ async function main(): Promise<void> {
     const running = { app, server, jobs: startJobs(deps) };
     stops.tell(stopInSteps(deps, { output, stop: () => stop(deps, running) }));
     output.write(announce(deps, server.port));
-    await showSecrets(secretsText(secrets), { settings, log, output });
+    await showMadeSecrets();
     tellWhenReady(deps, server.port);
   } catch (thrown) {
     await showMadeSecrets();

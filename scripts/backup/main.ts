@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import { loadConfig } from "../../src/config/load-config.ts";
 import type { Settings } from "../../src/config/settings.ts";
+import { exitCodeOf, StopRequests } from "../../src/lib/process/stop-requests.ts";
 import { BackupError } from "../../src/operations/backup/backup-format.ts";
 import { createBackup } from "../../src/operations/backup/create-backup.ts";
 import { openClock } from "../../src/operations/open-clock.ts";
@@ -49,8 +50,9 @@ function sourceOf({ DATA_DIR, DATABASE_URL }: Pick<Settings, "DATA_DIR" | "DATAB
 /** Returns a signal that the first stop request aborts. The second one ends the process immediately. */
 function brokenOff(): AbortSignal {
   const controller = new AbortController();
-  const abort = () =>
+  new StopRequests((signal, isFirst) => {
+    if (!isFirst) process.exit(exitCodeOf(signal));
     controller.abort(new BackupError("The backup was cancelled; no file is left."));
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, abort);
+  });
   return controller.signal;
 }

@@ -64,7 +64,10 @@ async function build(clone, folder) {
     },
     COPY: (text) => copy(text.split(/\s+/), { clone, stages, app: image.app }),
     RUN: (text) => runCommand(["sh", "-c", text], { cwd: image.app, env: image.env }, STEP_MS),
-    ENV: (text) => Object.assign(image.env, Object.fromEntries([text.split("=")])),
+    ENV: (text) => {
+      const [, name, value] = /^(\w+)="?(.*?)"?$/.exec(text);
+      image.env[name] = value;
+    },
     USER: (text) => Object.assign(image, { user: text.split(":").map(Number) }),
     CMD: (text) => Object.assign(image, { command: JSON.parse(text) }),
     HEALTHCHECK: (text) =>

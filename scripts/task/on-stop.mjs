@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { STOP_SIGNALS } from "../../src/lib/process/stop-signals.mjs";
 
 // Ctrl-C arrives from the terminal and again from npm: signals this close together are one request.
 const SAME_REQUEST_MS = 500;
@@ -17,7 +18,9 @@ export function onStop(stop) {
     lastMs = nowMs;
     stop(signal);
   };
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => request(signal));
+  // What this task has started need not know of terminals that hang up.
+  const told = (signal) => (signal === "SIGHUP" ? "SIGTERM" : signal);
+  for (const signal of STOP_SIGNALS) process.on(signal, () => request(told(signal)));
   // A failed write to a closed terminal or pipe must not end this process before its children.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 

@@ -97,7 +97,7 @@ export const settingsSchema = z.object({
     ),
   INSTANCE_ID: z
     .string()
-    .regex(/^[A-Za-z0-9._-]{1,64}$/)
+    .regex(/^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$/)
     .optional()
     .describe(
       "Beginning of the names of this replica's journal folders, to tell replicas apart; unset is gateway.",

@@ -42,6 +42,8 @@ export interface Job {
   readonly pauseMs: number;
   /** Longest time from the server's start to the first run; a pause where it is absent. */
   readonly firstMs?: number;
+  /** Within this time a run ends if it does not hang; a quarter of an hour where it is absent. */
+  readonly longestMs?: number;
   readonly run: () => Promise<void>;
 }
 

@@ -20,12 +20,14 @@ describe("a start", () => {
       HOST: "127.0.0.1",
       PORT: port,
       DATA_DIR: folder,
+      LLM_BASE_URLS: "http://127.0.0.1:1",
     });
     const made = await readdir(folder);
     await new Promise((resolve) => other.close(resolve));
     await rm(folder, { recursive: true, force: true });
     expect(code).toBe(1);
     expect(output).toContain(`cannot listen on port ${port}`);
+    expect(output).toContain("LLM_BASE_URLS is set but is not a setting");
     expect(output).not.toContain("shown once");
     expect(made).toEqual([]);
   });

@@ -32,6 +32,10 @@ const SETTINGS: Readonly<
     right: ["1", "604800"],
   },
   OUTBOX_BACKOFF_SCALE: { wrong: ["0", "-1", "slow", "10.1"], right: ["0.0001", "10"] },
+  INSTANCE_ID: {
+    wrong: [".hidden", "-a", "..", "a/b", "a b", "a".repeat(65)],
+    right: ["a", "_a", "1.b-c", "a".repeat(64)],
+  },
   DRAIN_TIMEOUT_MS: {
     wrong: ["0", "-1", "0.5", "30s", "86400001", "2147483647"],
     right: ["1", "86400000"],

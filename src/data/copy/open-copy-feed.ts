@@ -15,6 +15,8 @@ const ROUND_PAUSE_MS = 20_000;
 const USED_MS = 10 * 60_000;
 /** One request of a round: the copy may have to wait for a client's turn. */
 const REQUEST_MS = 11 * 60_000;
+/** A round is many requests, the first one all rows of all views; each request has its own end. */
+const ROUND_LONGEST_MS = 6 * 60 * 60_000;
 /** How long a reader waits for a view that is not in the copy yet. */
 const FIRST_COPY_MS = 10_000;
 const MADE_WITHIN_SECONDS = 5;
@@ -129,6 +131,7 @@ export function openCopyFeed(parts: CopyFeedParts): CopyFeed {
       {
         name: "bi_copy",
         pauseMs: ROUND_PAUSE_MS,
+        longestMs: ROUND_LONGEST_MS,
         async run() {
           if (isUsed()) await begin();
         },

@@ -6,6 +6,8 @@ import { deleteExpiredFiles } from "./delete-files.ts";
 import type { FileStore } from "./files.ts";
 
 const EXPIRY_PAUSE_MS = 60_000;
+/** A hundred thousand files may expire at one time. */
+const EXPIRY_LONGEST_MS = 3 * 3_600_000;
 const CLEANUP_PAUSE_MS = 1_800_000;
 /** What a stopped or failed upload has left is kept this long: another replica may still be writing it. */
 const LEFT_MS = 3_600_000;
@@ -17,6 +19,7 @@ export function fileJobs(store: FileStore): readonly Job[] {
     {
       name: "delete expired files",
       pauseMs: EXPIRY_PAUSE_MS,
+      longestMs: EXPIRY_LONGEST_MS,
       run: () => deleteExpiredFiles(store),
     },
     { name: "clean up files", pauseMs: CLEANUP_PAUSE_MS, run: () => cleanUpFiles(store) },

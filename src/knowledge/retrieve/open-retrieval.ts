@@ -15,6 +15,8 @@ import { OutgrownStore, type SearchedStore, type StoreState } from "./searched-s
 
 const MIB = 1024 * 1024;
 const INDEX_PAUSE_MS = 60_000;
+/** One run builds the indexes of all large stores, and one that does not fit into memory takes hours. */
+const INDEX_LONGEST_MS = 24 * 60 * 60_000;
 /** Seconds: from a question whose store is in memory to one that waits for the embedding engine. */
 const SEARCH_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
@@ -87,6 +89,7 @@ export async function openRetrieval(
           {
             name: "vector-indexes",
             pauseMs: INDEX_PAUSE_MS,
+            longestMs: INDEX_LONGEST_MS,
             run: () => keepVectorIndexes(indexOptions),
           },
         ]

@@ -1,9 +1,8 @@
 import { constants } from "node:os";
+import { STOP_SIGNALS, type StopSignal } from "./stop-signals.mjs";
 
 /** A supervisor that signals a whole group, and the parent that passes its own signal on, ask once. */
 const SAME_REQUEST_MS = 500;
-
-type StopSignal = "SIGTERM" | "SIGINT";
 
 /** Is told of each request to stop; `isFirst` until the listener was told once. */
 export type StopListener = (signal: StopSignal, isFirst: boolean) => void;
@@ -16,9 +15,7 @@ export class StopRequests {
 
   constructor(listener: StopListener) {
     this.#listener = listener;
-    for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      process.on(signal, () => this.#receive(signal));
-    }
+    for (const signal of STOP_SIGNALS) process.on(signal, () => this.#receive(signal));
   }
 
   /** Tells another listener from now on. */

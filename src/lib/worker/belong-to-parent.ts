@@ -8,8 +8,7 @@ import { Worker } from "node:worker_threads";
 export function belongToParent(): void {
   silenceConsole();
   // A signal to the whole group is for the server; this process ends with its input or its parent.
-  process.on("SIGINT", () => undefined);
-  process.on("SIGTERM", () => undefined);
+  for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"]) process.on(signal, () => undefined);
   process.stdout.on("error", () => process.exit(1));
   endWithParent();
 }

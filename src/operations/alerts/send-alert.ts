@@ -11,7 +11,7 @@ const KEEP_MS = 30 * DAY_MS;
 export interface Alert {
   /** `key_budget_warning` and so on. */
   readonly type: string;
-  /** Human-readable. */
+  /** Human-readable; posted with `&`, `<` and `>` as entities. */
   readonly text: string;
   readonly details: JsonObject;
 }
@@ -54,9 +54,20 @@ export async function sendAlert(
   if (taken.length === 0) return false;
   if (!hasWebhook || (waitsForItself && (await isPending(transaction, type)))) return true;
   // The alert may arrive hours later, when the receiver was unavailable.
-  const body = { text, type, details: { ...details, at: new Date(now).toISOString() } };
+  const body = {
+    text: forChat(text),
+    type,
+    details: { ...details, at: new Date(now).toISOString() },
+  };
   await enqueue(transaction, { topic: "alert_webhook", kind: type, body }, now);
   return true;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
+
+/** Chats such as Slack read `<!channel>` and `<address|text>` as commands, and anybody may choose the name of a key. */
+function forChat(text: string): string {
+  return text.replaceAll(/[&<>]/g, (character) => ENTITIES[character] ?? character);
 }
 
 async function isPending(transaction: Db, type: string): Promise<boolean> {

@@ -13,11 +13,12 @@ export interface JournalFile {
 }
 
 const ASIDE = /\.journal\.(aside|\d+\.\d+\.damaged)$/;
-const FILE_PATH = /^[\w.-]+\.journal(\/\d{8}\.segment|\.aside|\.\d+\.\d+\.damaged)$/;
+/** The name is that of a folder or file, whatever it is; it ends with `.journal`, so it cannot be `.` or `..`. */
+const FILE_PATH = /^[^/\\\p{Cc}]+\.journal(?:\/\d{8}\.segment|\.aside|\.\d+\.\d+\.damaged)$/u;
 
 /** Returns true for the paths that `readJournalFiles` yields. */
 export function isJournalPath(path: string): boolean {
-  return FILE_PATH.test(path) && !path.startsWith(".");
+  return FILE_PATH.test(path);
 }
 
 /**

@@ -46,8 +46,7 @@ export async function serveBackups(
       response.writeHead(409, { "content-type": "text/plain; charset=utf-8" }).end(BUSY);
       return undefined;
     }
-    response.setTimeout(silenceMs, () => response.destroy());
-    const turn = answer(response, begun).finally(() => {
+    const turn = answer(response, begun, silenceMs).finally(() => {
       open = undefined;
     });
     open = { response, turn };
@@ -80,9 +79,15 @@ async function listen(server: Server, path: string): Promise<void> {
 }
 
 /** Never rejects. */
-async function answer(response: ServerResponse, begun: Promise<RunningBackup>): Promise<void> {
+async function answer(
+  response: ServerResponse,
+  begun: Promise<RunningBackup>,
+  silenceMs: number,
+): Promise<void> {
   try {
     const backup = await begun;
+    // Before its first byte there is nothing that the command could read.
+    response.setTimeout(silenceMs, () => response.destroy());
     response.setHeader("content-type", "application/gzip");
     await pipeline(backup.bytes, response).catch(() => undefined);
     await backup.close();

@@ -1,4 +1,5 @@
 import { byLabel, eachWith, type Metric, single } from "../../core/metric.ts";
+import type { Job } from "../../core/part.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 
 /** The runs of one background job since the start. */
@@ -13,8 +14,8 @@ interface JobFigure {
 export interface JobFigures {
   readonly metrics: readonly Metric[];
   readonly runs: Readonly<Record<string, JobFigure>>;
-  /** Starts to expect that each job runs again after its pause in milliseconds. */
-  readonly begin: (pausesMs: Readonly<Record<string, number>>) => void;
+  /** Starts to expect that each job runs again after its pause. */
+  readonly begin: (jobs: readonly TimedJob[]) => void;
   readonly end: () => void;
   /** False before `begin`, after `end`, while a job takes too long or does not start again, and while others are late. */
   readonly isOnTime: () => boolean;
@@ -22,9 +23,11 @@ export interface JobFigures {
   readonly watch: (name: string, work: () => Promise<void>) => Promise<void>;
 }
 
+type TimedJob = Pick<Job, "name" | "pauseMs" | "longestMs">;
+
 /** A job is overdue when it has not ended for this many of its pauses, */
 const OVERDUE_PAUSES = 3;
-/** and for this long: some jobs wait for a slow database, or have much to do. */
+/** and for this long where it says nothing else: some jobs wait for a slow database, or have much to do. */
 const OVERDUE_LEAST_MS = 900_000;
 
 /**
@@ -39,11 +42,10 @@ export function createJobFigures(
   const runs: Record<string, JobFigure> = {};
   /** The deadline by which each job must have ended again. */
   const deadlines = new Map<string, number>();
-  let pauses: Readonly<Record<string, number>> = {};
-  const setDeadline = (name: string) => {
-    const pauseMs = pauses[name] ?? 0;
-    deadlines.set(name, elapsedMs() + Math.max(OVERDUE_PAUSES * pauseMs, OVERDUE_LEAST_MS));
-  };
+  /** How long after its last end each job must have ended again. */
+  const allowedMs = new Map<string, number>();
+  const setDeadline = (name: string) =>
+    deadlines.set(name, elapsedMs() + (allowedMs.get(name) ?? OVERDUE_LEAST_MS));
   const isOnTime = (): boolean => {
     const now = elapsedMs();
     const areJobsOnTime = [...deadlines.values()].every((deadline) => now < deadline);
@@ -52,15 +54,14 @@ export function createJobFigures(
   return {
     runs,
     metrics: jobMetrics(runs, isOnTime),
-    begin(pausesMs) {
-      pauses = pausesMs;
-      for (const name of Object.keys(pausesMs)) {
+    begin(jobs) {
+      for (const { name, pauseMs, longestMs = OVERDUE_LEAST_MS } of jobs) {
+        allowedMs.set(name, Math.max(OVERDUE_PAUSES * pauseMs, longestMs));
         runs[name] ??= { ok: 0, failed: 0, succeededAt: 0 };
         setDeadline(name);
       }
     },
     end() {
-      pauses = {};
       deadlines.clear();
     },
     isOnTime,
@@ -89,7 +90,7 @@ function jobMetrics(
     {
       name: "svc_scheduler_up",
       type: "gauge",
-      help: "1 while this process does its background jobs and looks at schedules on time, 0 also when one of them hangs.",
+      help: "1 while this process does its background jobs and looks at schedules on time; 0 when one of them hangs, and without the database (svc_database_up 0), where no restart helps.",
       labels: [],
       read: () => single(isOnTime()),
     },

@@ -207,8 +207,7 @@ function reply(line) {
 }
 
 // A signal to the whole group is for the server; this process ends with its input.
-process.on("SIGINT", () => undefined);
-process.on("SIGTERM", () => undefined);
+for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"]) process.on(signal, () => undefined);
 process.stdin.setEncoding("utf8");
 let input = "";
 process.stdin

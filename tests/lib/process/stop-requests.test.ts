@@ -1,12 +1,13 @@
 import { afterEach, expect, it, vi } from "vitest";
 import { StopRequests } from "../../../src/lib/process/stop-requests.ts";
 
-const before = { SIGTERM: process.listeners("SIGTERM"), SIGINT: process.listeners("SIGINT") };
+const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+const before = new Map(SIGNALS.map((signal) => [signal, process.listeners(signal)]));
 afterEach(() => {
   vi.restoreAllMocks();
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  for (const signal of SIGNALS) {
     for (const listener of process.listeners(signal)) {
-      if (!before[signal].includes(listener)) process.off(signal, listener);
+      if (!before.get(signal)?.includes(listener)) process.off(signal, listener);
     }
   }
 });
@@ -16,9 +17,9 @@ it("signals close together are one request, and each listener has a first one", 
   vi.spyOn(performance, "now").mockImplementation(() => now);
   const told: unknown[] = [];
   const requests = new StopRequests((...request) => told.push(["early", ...request]));
-  const [terminate, interrupt] = (["SIGTERM", "SIGINT"] as const).map((signal) => () => {
+  const [terminate, interrupt, hangUp] = SIGNALS.map((signal) => () => {
     for (const listener of process.listeners(signal)) {
-      if (!before[signal].includes(listener)) listener(signal);
+      if (!before.get(signal)?.includes(listener)) listener(signal);
     }
   });
   terminate?.();
@@ -33,10 +34,13 @@ it("signals close together are one request, and each listener has a first one", 
   terminate?.();
   now += 600;
   terminate?.();
+  now += 600;
+  hangUp?.();
   expect(told).toEqual([
     ["early", "SIGTERM", true],
     ["early", "SIGINT", false],
     ["late", "SIGTERM", true],
     ["late", "SIGTERM", false],
+    ["late", "SIGHUP", false],
   ]);
 });

@@ -87,6 +87,18 @@ async function alertsAt(check: AlertCheck, momentsMs: readonly number[]): Promis
   return counts;
 }
 
+test("names in a text command no chat that it is posted to, and its details keep them as they are", async () => {
+  const name = "<!channel> & <https://a.test|b>";
+  const found = finding("wf_1", { text: `${name} failed.`, details: { name } });
+  await replica([rule("pipeline_failed", HOUR_MS, async () => [found])]).run();
+  const [event] = await stored();
+  expect(event?.body).toMatchObject({
+    text: "&lt;!channel&gt; &amp; &lt;https://a.test|b&gt; failed.",
+    details: { name },
+  });
+  expect(said("warn")).toMatchObject([{ msg: `${name} failed.`, name }]);
+});
+
 describe("llm_backend_down", () => {
   test("is told when the engine does not answer twice in a row, and its return is in the log", async () => {
     let answers = [false, false];

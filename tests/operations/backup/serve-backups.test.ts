@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { loadConfig } from "../../../src/config/load-config.ts";
@@ -44,11 +45,16 @@ afterAll(async () => {
   await database.close();
   await stage.remove();
 });
-async function serve(silenceMs?: number): Promise<BackupServer> {
+/** @param beginsAfter what a backup waits for before its first byte. */
+async function serve(silenceMs?: number, beginsAfter?: () => Promise<void>): Promise<BackupServer> {
   const { settings } = loadConfig({ DATA_DIR: dataDir });
   const parts = { settings, database, log };
-  const backups = openBackups({ ...parts, productVersion: "1.2.3", clock: systemClock });
-  return serveBackups({ ...parts, backups }, silenceMs);
+  const { begin, close } = openBackups({ ...parts, productVersion: "1.2.3", clock: systemClock });
+  const beginLate = () => {
+    const begun = begin();
+    return begun && Promise.resolve(beginsAfter?.()).then(() => begun);
+  };
+  return serveBackups({ ...parts, backups: { begin: beginLate, close } }, silenceMs);
 }
 
 beforeEach(async () => {
@@ -102,6 +108,15 @@ test("a command that takes nothing is given up", async () => {
   await stalled.next();
   await isLogged("a backup was cancelled: its reader has left");
   await expect(readAll(stalled)).rejects.toThrow(BROKEN_OFF);
+});
+
+test("a command waits for the first byte for as long as a backup takes to begin", async () => {
+  await server.close();
+  const silenceMs = 200;
+  server = await serve(silenceMs, () => sleep(5 * silenceMs));
+  const bytes = await ask();
+  expect((await bytes.next()).value?.length).toBeGreaterThan(0);
+  await bytes.return(undefined);
 });
 
 test("a server that stops breaks the backup off, and the command knows", async () => {

@@ -7,7 +7,10 @@ describe("figures of background jobs", () => {
   it("are 0 for each job as soon as they begin, and tell whether they go on", () => {
     const figures = createJobFigures({ now: () => NOW });
     expect(figures.isOnTime()).toBe(false);
-    figures.begin({ one: 5_000, two: 3_600_000 });
+    figures.begin([
+      { name: "one", pauseMs: 5_000 },
+      { name: "two", pauseMs: 3_600_000 },
+    ]);
     expect(figures.isOnTime()).toBe(true);
     expect(figures.runs).toEqual({
       one: { ok: 0, failed: 0, succeededAt: 0 },
@@ -20,7 +23,10 @@ describe("figures of background jobs", () => {
   it("tell of a job that hangs, or that is begun no more, after several of its pauses", async () => {
     let elapsedMs = 0;
     const figures = createJobFigures({ now: () => NOW }, () => elapsedMs);
-    figures.begin({ often: 5_000, seldom: 3_600_000 });
+    figures.begin([
+      { name: "often", pauseMs: 5_000 },
+      { name: "seldom", pauseMs: 3_600_000 },
+    ]);
     let letGo = () => {};
     const hanging = figures.watch("often", () => new Promise((resolve) => (letGo = resolve)));
     elapsedMs = 899_999;
@@ -37,6 +43,17 @@ describe("figures of background jobs", () => {
     expect(figures.isOnTime()).toBe(true);
   });
 
+  it("leave a job the time that it may take", async () => {
+    let elapsedMs = 0;
+    const figures = createJobFigures({ now: () => NOW }, () => elapsedMs);
+    figures.begin([{ name: "long", pauseMs: 5_000, longestMs: 7_200_000 }]);
+    void figures.watch("long", () => new Promise(() => undefined));
+    elapsedMs = 7_199_999;
+    expect(figures.isOnTime()).toBe(true);
+    elapsedMs += 1;
+    expect(figures.isOnTime()).toBe(false);
+  });
+
   it("tell of work that is no job and is late", () => {
     let isOnTime = true;
     const figures = createJobFigures(
@@ -45,7 +62,7 @@ describe("figures of background jobs", () => {
       () => isOnTime,
     );
     expect(figures.isOnTime()).toBe(false);
-    figures.begin({ one: 5_000 });
+    figures.begin([{ name: "one", pauseMs: 5_000 }]);
     expect(figures.isOnTime()).toBe(true);
     isOnTime = false;
     expect(figures.isOnTime()).toBe(false);
@@ -53,7 +70,7 @@ describe("figures of background jobs", () => {
 
   it("count what went well and what failed, and hand the failure on", async () => {
     const figures = createJobFigures({ now: () => NOW });
-    figures.begin({ one: 1_000 });
+    figures.begin([{ name: "one", pauseMs: 1_000 }]);
     await figures.watch("one", async () => undefined);
     await expect(
       figures.watch("one", async () => {
