@@ -85,6 +85,27 @@ describe.skipIf(!hasChromium)("unfinished work in the console", () => {
     await answers().getByText("An answer to come back to.").waitFor();
   });
 
+  it("keeps a chat once when the answers to its saves are lost", async () => {
+    await open("chat");
+    says("Kept once.");
+    let lost = 0;
+    await page.route(/\/api\/chats(\/chat_\w+)?$/, async (route) => {
+      if (route.request().method() === "GET" || lost >= 2) return route.fallback();
+      lost += 1;
+      await route.fetch();
+      await route.abort();
+    });
+    await ask("Lost on the way");
+    await page.waitForURL(/\/chat\/chat_/);
+    const read = async () => JSON.stringify(await api("GET", `/api/chats/${openId()}`));
+    await expect.poll(read, PATIENT).toContain("Kept once.");
+    await chats().getByRole("link", { name: "Lost on the way" }).waitFor();
+    const { total } = await api("GET", "/api/chats?search=lost%20on%20the%20way");
+    expect([lost, total]).toEqual([2, 1]);
+    await page.getByText("Another tab has changed this chat").waitFor({ state: "detached" });
+    await page.getByText("The chat could not be saved").waitFor({ state: "detached" });
+  });
+
   it("does not take a person back to a chat that is kept after it was left", async () => {
     await open("chat");
     says("Nobody waits for it.");

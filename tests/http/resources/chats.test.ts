@@ -196,6 +196,39 @@ describe("a chat", () => {
     expect(body.document.messages.m1.parts[0].text).toBe("four");
   });
 
+  it("is kept once under the id that its client chose, however often it is sent", async () => {
+    const id = `chat_${"R".repeat(22)}`;
+    const [oldest] = await fill(50);
+    const send = (more: object = {}, token = ada) =>
+      as(token, "POST", "/api/chats", { id, document: document(), ...more });
+    const answers = await Promise.all([send(), send(), send({ replaces: [oldest] })]);
+    expect(answers.map(({ status, body }) => [status, body.id, body.revision])).toEqual(
+      Array(3).fill([201, id, 1]),
+    );
+    const gone = answers.flatMap(({ body }) =>
+      body.replaced.map((each: { id: string }) => each.id),
+    );
+    expect(gone).toEqual([oldest]);
+    expect((await list()).kept).toBe(50);
+    // Another document does not replace it, and is not dropped in silence either.
+    const taken = [409, "version_conflict", "id"];
+    const other = await send({ document: document("other") });
+    expect(refusal(other)).toEqual(taken);
+    // Nobody else learns anything of it.
+    const bens = await send({}, ben);
+    expect(refusal(bens)).toEqual(taken);
+    expect(bens.body.error.message).toBe(other.body.error.message);
+    expect((await list(ben)).kept).toBe(0);
+    const save = { document: document("saved"), if_revision: 1 };
+    expect((await as(ada, "PUT", `/api/chats/${id}`, save)).status).toBe(200);
+    expect(refusal(await send())).toEqual(taken);
+    expect((await as(ada, "DELETE", `/api/chats/${id}`)).status).toBe(204);
+    expect((await send()).body).toMatchObject({ id, revision: 1, replaced: [] });
+    for (const wrong of ["chat_1", "R".repeat(27), `chat_${"R".repeat(21)}-`, 1]) {
+      expect(refusal(await send({ id: wrong }))).toEqual([400, "invalid_value", "id"]);
+    }
+  });
+
   it("is pinned and renamed without a new revision, and deleted", async () => {
     const id = await made();
     const before = (await list()).data[0];

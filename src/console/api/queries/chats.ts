@@ -27,8 +27,7 @@ export function useChats(search: string) {
 export function useKeptChat(id: string | undefined) {
   return useQuery({
     queryKey: [...KEY, "one", id],
-    queryFn: ({ signal }) =>
-      unwrap(api.GET("/api/chats/{id}", { params: { path: { id: id ?? "" } }, signal })),
+    queryFn: ({ signal }) => loadChat(id ?? "", signal),
     enabled: id !== undefined,
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
@@ -36,15 +35,22 @@ export function useKeptChat(id: string | undefined) {
   });
 }
 
+/** Reads a chat as it is stored now. */
+export function loadChat(id: string, signal?: AbortSignal) {
+  const params = { path: { id } };
+  return unwrap(api.GET("/api/chats/{id}", { params, ...(signal && { signal }) }));
+}
+
 /** Keeps a chat: a new one, or another revision of one that is kept. */
 export function useKeepChat() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ document, kept, replaces }: ChatToKeep) => {
-      if (kept === undefined)
-        return unwrap(api.POST("/api/chats", { body: { document, replaces } }));
-      const params = { path: { id: kept.id } };
-      const save = { document, if_revision: kept.revision };
+    mutationFn: ({ id, document, revision, replaces }: ChatToKeep) => {
+      if (revision === undefined) {
+        return unwrap(api.POST("/api/chats", { body: { id, document, replaces } }));
+      }
+      const params = { path: { id } };
+      const save = { document, if_revision: revision };
       return unwrap(api.PUT("/api/chats/{id}", { params, body: save }));
     },
     onSettled: () => client.invalidateQueries({ queryKey: [...KEY, "list"] }),
@@ -52,9 +58,10 @@ export function useKeepChat() {
 }
 
 export interface ChatToKeep {
+  readonly id: string;
   readonly document: StoredDocument;
   /** What is kept of it; undefined for a new chat. */
-  readonly kept: { readonly id: string; readonly revision: number } | undefined;
+  readonly revision: number | undefined;
   /** The chats that give way to a new one, as they were announced. */
   readonly replaces: string[];
 }
