@@ -659,11 +659,13 @@ describe.skipIf(!hasChromium)("unfinished work in the console", () => {
     expect(await field.inputValue()).toBe('{"unread": ');
     await field.fill(before);
     await notSaved.waitFor({ state: "detached" });
-    await field.fill('{"description": "read"}');
+    await field.fill('{"description": "read", "const": 9007199254740993}');
     await save.click();
     await page.getByText("Workflow unread is saved as version 2").waitFor();
     const saved = await api("GET", `/api/pipeline/workflows/${id}`);
-    expect(JSON.stringify(saved.steps)).toContain('{"description":"read"}');
+    expect(JSON.stringify(saved.steps)).toContain(
+      '{"description":"read","const":"9007199254740993"}',
+    );
     // With a text that is no JSON the buttons of both panels say so, too.
     const rests = async (name: string) => {
       const button = page.getByRole("button", { name, exact: true });
