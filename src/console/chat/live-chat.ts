@@ -118,7 +118,7 @@ export class LiveChat {
       if (requestId !== null) this.#update({ request_id: requestId });
       await this.#read(body, { signal: stop.signal, startedAt });
     } catch (thrown) {
-      if (!stop.signal.aborted) this.#update({ state: "failed", error: errorOf(thrown) });
+      if (!stop.signal.aborted) this.#update(failureOf(thrown, now()));
     }
     this.#update({ parts: settleParts(this.#parts()) });
     this.#stop = undefined;
@@ -195,10 +195,18 @@ function cutBy(reason: string): { readonly error?: MessageError } {
   return {};
 }
 
-function errorOf(thrown: unknown): MessageError {
-  const { code, message } = thrown as { readonly code?: unknown; readonly message?: unknown };
+/** What an answer is that did not come: the error of its call, with what helps to look into it. */
+function failureOf(thrown: unknown, now: number): Partial<ChatMessage> {
+  const { code, message, requestId, retryAfterSeconds } = thrown as Readonly<
+    Record<"code" | "message" | "requestId" | "retryAfterSeconds", unknown>
+  >;
   return {
-    code: typeof code === "string" ? code : "error",
-    message: typeof message === "string" ? message : "The answer failed in this page.",
+    state: "failed",
+    error: {
+      code: typeof code === "string" ? code : "error",
+      message: typeof message === "string" ? message : "The answer failed in this page.",
+      ...(typeof retryAfterSeconds === "number" && { retry_at: now + retryAfterSeconds * 1000 }),
+    },
+    ...(typeof requestId === "string" && { request_id: requestId }),
   };
 }

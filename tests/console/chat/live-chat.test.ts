@@ -164,12 +164,13 @@ it("stops at once and keeps what there is, marked", async () => {
 
 it("says why an answer failed, before it began and in its middle, and asks again beside it", async () => {
   const given = stage();
-  given.refuse(Object.assign(new Error("The license is over."), { code: "license_invalid" }));
+  const refused = { code: "license_invalid", requestId: "req_refused", retryAfterSeconds: 30 };
+  given.refuse(Object.assign(new Error("The license is over."), refused));
   await given.chat.send(question("One"));
   const failed = branchOf(given.chat.state().document)[1];
   expect(failed).toMatchObject({
-    ...{ state: "failed", parts: [] },
-    error: { code: "license_invalid", message: "The license is over." },
+    ...{ state: "failed", parts: [], request_id: "req_refused" },
+    error: { code: "license_invalid", message: "The license is over.", retry_at: 31_000 },
   });
   given.refuse(undefined);
   const { done } = await given.begin(() => given.chat.retry(failed?.id ?? ""));
