@@ -79,6 +79,13 @@ export class LiveChat {
     return this.#ask({ ...document, leaf: document.messages[answerId]?.parent ?? null });
   }
 
+  /** Returns the document as it is worth keeping before the answer has ended: as if it was stopped now. */
+  soFar(): ChatDocument {
+    const { document, answering } = this.#state;
+    const isThere = answering !== null && document.messages[answering] !== undefined;
+    return isThere ? update(document, answering, { parts: settleParts(this.#parts()) }) : document;
+  }
+
   /** Ends the answer that is being written, at once; what there is of it stays. */
   stop(): void {
     this.#stop?.abort();
@@ -102,7 +109,7 @@ export class LiveChat {
     const startedAt = now();
     const begun = append(asked, {
       ...{ role: "assistant", parts: [], model: asked.model, at: startedAt },
-      // Until its end is known: what a closed tab leaves behind was stopped.
+      // Until its end is known: what is kept of it before that, for a tab that may be closed, counts as stopped.
       state: "stopped",
     });
     const stop = new AbortController();

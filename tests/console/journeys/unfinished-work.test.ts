@@ -106,6 +106,28 @@ describe.skipIf(!hasChromium)("unfinished work in the console", () => {
     await page.getByText("The chat could not be saved").waitFor({ state: "detached" });
   });
 
+  it("asks before a tab is closed that reads an answer, and keeps what there is of it", async () => {
+    await open("chat");
+    says("one two three four five six", { stall: { at: 4 } });
+    await ask("Closed meanwhile");
+    await answers().getByText("one two").waitFor();
+    await page.waitForURL(/\/chat\/chat_/);
+    const id = openId();
+    const asked = page.waitForEvent("dialog");
+    const closed = page.waitForEvent("close");
+    await page.close({ runBeforeUnload: true });
+    const question = await asked;
+    expect(question.type()).toBe("beforeunload");
+    await question.accept();
+    await closed;
+    const read = async () => {
+      const { document } = await api("GET", `/api/chats/${id}`);
+      const { state, parts } = document.messages.m2 ?? {};
+      return [state, parts?.[0].text.slice(0, 7)];
+    };
+    await expect.poll(read, PATIENT).toEqual(["stopped", "one two"]);
+  });
+
   it("does not take a person back to a chat that is kept after it was left", async () => {
     await open("chat");
     says("Nobody waits for it.");

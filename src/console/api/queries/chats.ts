@@ -10,6 +10,7 @@ export type ChatList = components["schemas"]["ChatList"];
 const KEY = ["chats"] as const;
 /** As many as a user can have, so that the history is one page. */
 const ALL = 50;
+const OUTLIVING_BYTES = 60_000;
 
 /** One's own chats without their documents, the newest first. */
 export function useChats(search: string) {
@@ -46,15 +47,21 @@ export function useKeepChat() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: ({ id, document, revision, replaces }: ChatToKeep) => {
+      const keepalive = outlivesTab(document);
       if (revision === undefined) {
-        return unwrap(api.POST("/api/chats", { body: { id, document, replaces } }));
+        return unwrap(api.POST("/api/chats", { body: { id, document, replaces }, keepalive }));
       }
       const params = { path: { id } };
       const save = { document, if_revision: revision };
-      return unwrap(api.PUT("/api/chats/{id}", { params, body: save }));
+      return unwrap(api.PUT("/api/chats/{id}", { params, body: save, keepalive }));
     },
     onSettled: () => client.invalidateQueries({ queryKey: [...KEY, "list"] }),
   });
+}
+
+/** Whether its save is to go on when the tab is closed. Browsers send no more than 64 KiB then. */
+function outlivesTab(stored: StoredDocument): boolean {
+  return document.hidden && new Blob([JSON.stringify(stored)]).size <= OUTLIVING_BYTES;
 }
 
 export interface ChatToKeep {
