@@ -92,7 +92,7 @@ export async function createChat(
 ): Promise<{ readonly chat: Chat; readonly replaced: readonly Chat[] }> {
   const { ownerId } = actor.caller;
   // Before the document is sealed; the transaction decides.
-  if (store.limit === 0) throw notKept(store.limit);
+  if (store.limit === 0) throw keepsNone();
   const sealed = {
     sealedTitle: store.seals.sealTitle({ id, ownerId }, title),
     sealedDocument: store.seals.sealDocument({ id, ownerId }, document),
@@ -105,7 +105,7 @@ export async function createChat(
       return { chat: toChat(store, before), replaced: [] };
     }
     const replaced = replacedByNext(rows, store.limit);
-    if (replaced === undefined) throw notKept(store.limit);
+    if (replaced === undefined) throw allPinned(rows, store.limit);
     const ids = replaced.map((row) => row.id);
     if (replaces !== undefined && !isSameSet(replaces, ids)) throw replacesOthers();
     if (ids.length > 0) await transaction.delete(table).where(inArray(table.id, ids));
@@ -134,7 +134,7 @@ export async function saveChat(
 ): Promise<Chat> {
   const { ownerId } = actor.caller;
   const { id, document, title, ifRevision } = save;
-  if (store.limit === 0) throw notKept(store.limit);
+  if (store.limit === 0) throw keepsNone();
   const sealedDocument = store.seals.sealDocument({ id, ownerId }, document);
   return changeChats(store, actor, async (transaction) => {
     const row = known(await readChat(transaction, ownerId, id));
@@ -245,11 +245,20 @@ function unreadable(): ServiceError {
   );
 }
 
-function notKept(limit: number): ServiceError {
-  const reason =
-    limit === 0
-      ? "this server keeps no chats (CHAT_HISTORY_LIMIT is 0)"
-      : `all of the ${limit} chats that are kept are pinned; unpin or delete one`;
+function keepsNone(): ServiceError {
+  return notKept("this server keeps no chats (CHAT_HISTORY_LIMIT is 0)");
+}
+
+/** After the limit was lowered more chats may be pinned than are kept. */
+function allPinned(rows: readonly Row[], limit: number): ServiceError {
+  const pinned = rows.filter((row) => row.pinned).length;
+  return notKept(
+    `${rows.length} are kept, ${pinned} of them pinned, and ${limit} are allowed (CHAT_HISTORY_LIMIT); ` +
+      `unpin or delete ${pinned + 1 - limit} of the pinned ones`,
+  );
+}
+
+function notKept(reason: string): ServiceError {
   return new ServiceError("chat_not_kept", `The chat was not kept: ${reason}.`);
 }
 

@@ -188,11 +188,13 @@ export const keptChat = z
 export const chatList = countedList(chat)
   .extend({
     kept: count.openapi({ description: "How many chats the caller has, whatever was searched." }),
+    pinned: count.openapi({ description: "How many of these are pinned." }),
     limit: count.openapi({
       description: "How many are kept, CHAT_HISTORY_LIMIT; 0 keeps none: every chat is temporary.",
     }),
     keeps_next: z.boolean().openapi({
-      description: "False when the next chat is not kept: none are, or all are pinned.",
+      description:
+        "False when the next chat is not kept: none are, or as many as the limit are pinned.",
     }),
     next_replaced: z.array(replacedChat).openapi({
       description:

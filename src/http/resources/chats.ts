@@ -135,6 +135,7 @@ export function chatsRoutes(deps: Deps): Router {
       data: found.slice(offset, offset + limit),
       total: found.length,
       kept: all.length,
+      pinned: all.filter(({ pinned }) => pinned).length,
       limit: chats.limit,
       keepsNext: replacedByNext !== undefined,
       nextReplaced: replacedByNext ?? [],

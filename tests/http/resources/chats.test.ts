@@ -403,7 +403,9 @@ describe("the chat history limit", () => {
   it("keeps no chat beside 50 pinned ones, and says so", async () => {
     await fill(50, true);
     expect(await list()).toMatchObject({ keeps_next: false, next_replaced: [], kept: 50 });
-    expect(refusal(await create())).toEqual([409, "chat_not_kept", null]);
+    const refused = await create();
+    expect(refusal(refused)).toEqual([409, "chat_not_kept", null]);
+    expect(refused.body.error.message).toContain("unpin or delete 1 of the pinned ones");
     expect((await list()).kept).toBe(50);
   });
 
@@ -430,6 +432,21 @@ describe("the chat history limit", () => {
     expect([kept, next.map(({ id }: { id: string }) => id)]).toEqual([10, ids.slice(1, 8)]);
     expect((await create()).body.replaced).toEqual(next);
     expect((await list()).kept).toBe(4);
+  });
+
+  it("that was lowered below the pinned ones says how many of them must go", async () => {
+    const ids = await fill(10, true);
+    for (const id of ids.slice(6)) await as(ada, "PATCH", `/api/chats/${id}`, { pinned: false });
+    limit = 4;
+    expect(await list()).toMatchObject({ kept: 10, pinned: 6, limit: 4, keeps_next: false });
+    const { message } = (await create()).body.error;
+    expect(message).toContain("10 are kept, 6 of them pinned, and 4 are allowed");
+    expect(message).toContain("unpin or delete 3 of the pinned ones");
+    for (const id of ids.slice(0, 2)) await as(ada, "DELETE", `/api/chats/${id}`);
+    expect((await create()).status).toBe(409);
+    await as(ada, "PATCH", `/api/chats/${ids[2]}`, { pinned: false });
+    expect((await create()).status).toBe(201);
+    expect(await list()).toMatchObject({ kept: 4, pinned: 3 });
   });
 });
 

@@ -54,11 +54,12 @@ export function useKeeping({ opened, isTemporary, list, onKept }: KeepingOptions
     [isLeft, saves],
   );
   const saveNow = useCallback(
-    async (document: ChatDocument) => {
+    async (document: ChatDocument, isAsked: boolean) => {
       // Somebody has deleted it: nobody but a person brings it back.
       if (isGone.current) return;
       const { list, keep } = wish.current;
-      if (!saves.mayBeKept && hasNoPlace(wish.current)) {
+      // Where somebody asks for it, the server says why there is no place.
+      if (!(isAsked || saves.mayBeKept) && hasNoPlace(wish.current)) {
         setKeeping({ state: "temporary" });
         return;
       }
@@ -80,9 +81,9 @@ export function useKeeping({ opened, isTemporary, list, onKept }: KeepingOptions
     [isLeft, saves, fail],
   );
   const save = useCallback(
-    (document: ChatDocument) => {
+    (document: ChatDocument, isAsked = false) => {
       latest.current = document;
-      saving.current = saving.current.then(() => saveNow(document));
+      saving.current = saving.current.then(() => saveNow(document, isAsked));
     },
     [saveNow],
   );
@@ -100,13 +101,12 @@ export function useKeeping({ opened, isTemporary, list, onKept }: KeepingOptions
   };
   /** Keeps a chat that was temporary, tries again, or keeps one that was deleted as a new one. */
   const keepNow = (document: ChatDocument) => {
-    wish.current = { ...wish.current, isTemporary: false };
     if (isGone.current) {
       saves.renew();
       isNamed.current = false;
     }
     isGone.current = false;
-    save(document);
+    save(document, true);
   };
   return { keeping, keptId, save, saveSettings, keepThis, keepNow };
 }
