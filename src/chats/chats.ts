@@ -74,40 +74,50 @@ export async function findChat(
   return { chat: toChat(store, row), document };
 }
 
+interface NewChat extends ChatContent {
+  /** Who did not see the answer sends the chat again under the id that it chose. */
+  readonly id?: string | undefined;
+  readonly replaces?: readonly string[] | undefined;
+}
+
 /**
- * Keeps a new chat of the actor, and removes those that it replaces. Rejects with `chat_not_kept`, and with
+ * Keeps a new chat of the actor, and removes those that it replaces; one that is kept already with this id and document
+ * is returned and replaces none. Rejects with `chat_not_kept`, with `version_conflict` when the id is taken, and with
  * `changed_meanwhile` when `replaces` is given and others would be replaced.
  */
 export async function createChat(
   store: ChatStore,
   actor: AnyActor,
-  {
-    document,
-    title,
-    replaces,
-  }: ChatContent & { readonly replaces?: readonly string[] | undefined },
+  { id = `chat_${randomBase62(ID_LENGTH)}`, document, title, replaces }: NewChat,
 ): Promise<{ readonly chat: Chat; readonly replaced: readonly Chat[] }> {
   const { ownerId } = actor.caller;
   // Before the document is sealed; the transaction decides.
-  if (store.limit === 0) throw notKept(store.limit);
-  const id = `chat_${randomBase62(ID_LENGTH)}`;
+  if (store.limit === 0) throw keepsNone();
   const sealed = {
     sealedTitle: store.seals.sealTitle({ id, ownerId }, title),
     sealedDocument: store.seals.sealDocument({ id, ownerId }, document),
   };
   return changeChats(store, actor, async (transaction) => {
     const rows = await readChats(transaction, ownerId);
+    const before = rows.find((row) => row.id === id);
+    if (before !== undefined) {
+      if (!(await hasDocument(store, transaction, before, document))) throw idTaken();
+      return { chat: toChat(store, before), replaced: [] };
+    }
     const replaced = replacedByNext(rows, store.limit);
-    if (replaced === undefined) throw notKept(store.limit);
+    if (replaced === undefined) throw allPinned(rows, store.limit);
     const ids = replaced.map((row) => row.id);
     if (replaces !== undefined && !isSameSet(replaces, ids)) throw replacesOthers();
     if (ids.length > 0) await transaction.delete(table).where(inArray(table.id, ids));
     const now = new Date(store.clock.now());
     const times = { createdAt: now, updatedAt: now };
     const row = { id, ownerId, ...sealed, bytes: document.length, ...times };
-    const [made] = await transaction.insert(table).values(row).returning(COLUMNS);
+    const insertion = transaction.insert(table).values(row).onConflictDoNothing();
+    const [made] = await insertion.returning(COLUMNS);
+    // By somebody else's chat, of which nothing more is said.
+    if (made === undefined) throw idTaken();
     return {
-      chat: toChat(store, known(made)),
+      chat: toChat(store, made),
       replaced: replaced.map((gone) => toChat(store, gone)),
     };
   });
@@ -124,7 +134,7 @@ export async function saveChat(
 ): Promise<Chat> {
   const { ownerId } = actor.caller;
   const { id, document, title, ifRevision } = save;
-  if (store.limit === 0) throw notKept(store.limit);
+  if (store.limit === 0) throw keepsNone();
   const sealedDocument = store.seals.sealDocument({ id, ownerId }, document);
   return changeChats(store, actor, async (transaction) => {
     const row = known(await readChat(transaction, ownerId, id));
@@ -194,6 +204,18 @@ async function readChat(db: Db, ownerId: string, id: string): Promise<Row | unde
   return (await db.select(COLUMNS).from(table).where(isOwn(ownerId, id)))[0];
 }
 
+async function hasDocument(
+  { seals }: ChatStore,
+  db: Db,
+  row: Row,
+  document: Uint8Array,
+): Promise<boolean> {
+  const columns = { sealedDocument: table.sealedDocument };
+  const [found] = await db.select(columns).from(table).where(isOwn(row.ownerId, row.id));
+  const stored = found && seals.openDocument(row, found.sealedDocument);
+  return stored?.equals(document) ?? false;
+}
+
 function isOwn(ownerId: string, id: string): SQL | undefined {
   return and(eq(table.ownerId, ownerId), eq(table.id, id));
 }
@@ -223,12 +245,29 @@ function unreadable(): ServiceError {
   );
 }
 
-function notKept(limit: number): ServiceError {
-  const reason =
-    limit === 0
-      ? "this server keeps no chats (CHAT_HISTORY_LIMIT is 0)"
-      : `all of the ${limit} chats that are kept are pinned; unpin or delete one`;
+function keepsNone(): ServiceError {
+  return notKept("this server keeps no chats (CHAT_HISTORY_LIMIT is 0)");
+}
+
+/** After the limit was lowered more chats may be pinned than are kept. */
+function allPinned(rows: readonly Row[], limit: number): ServiceError {
+  const pinned = rows.filter((row) => row.pinned).length;
+  return notKept(
+    `${rows.length} are kept, ${pinned} of them pinned, and ${limit} are allowed (CHAT_HISTORY_LIMIT); ` +
+      `unpin or delete ${pinned + 1 - limit} of the pinned ones`,
+  );
+}
+
+function notKept(reason: string): ServiceError {
   return new ServiceError("chat_not_kept", `The chat was not kept: ${reason}.`);
+}
+
+function idTaken(): ServiceError {
+  return new ServiceError(
+    "version_conflict",
+    "The id is taken by a chat with another document. Read that chat, or choose another id.",
+    { param: "id" },
+  );
 }
 
 function replacesOthers(): ServiceError {

@@ -87,13 +87,18 @@ const chatDocument = z
   })
   .openapi("ChatDocument", { example: DOCUMENT_EXAMPLE });
 
-const CHAT_ID = /^chat_[A-Za-z0-9]{22}$/;
+const chatId = z.string().regex(/^chat_[A-Za-z0-9]{22}$/, "the id of a chat");
 
 export const newChat = z
   .strictObject({
     document: chatDocument,
+    id: chatId.optional().openapi({
+      description:
+        "An id of its own, of random characters, with which a call can be repeated whose answer was lost: the chat that " +
+        "has it and the same document is answered, and nothing is replaced. Taken otherwise: 409 `version_conflict`.",
+    }),
     replaces: z
-      .array(z.string().regex(CHAT_ID, "the id of a chat"))
+      .array(chatId)
       .max(50)
       .optional()
       .openapi({
@@ -102,7 +107,9 @@ export const newChat = z
           "`changed_meanwhile`).",
       }),
   })
-  .openapi("NewChat", { example: { document: DOCUMENT_EXAMPLE, replaces: [] } });
+  .openapi("NewChat", {
+    example: { document: DOCUMENT_EXAMPLE, id: "chat_3v9QmTq2LxZ8cR5nYb7KdW", replaces: [] },
+  });
 
 export const chatSave = z
   .strictObject({
@@ -181,11 +188,13 @@ export const keptChat = z
 export const chatList = countedList(chat)
   .extend({
     kept: count.openapi({ description: "How many chats the caller has, whatever was searched." }),
+    pinned: count.openapi({ description: "How many of these are pinned." }),
     limit: count.openapi({
       description: "How many are kept, CHAT_HISTORY_LIMIT; 0 keeps none: every chat is temporary.",
     }),
     keeps_next: z.boolean().openapi({
-      description: "False when the next chat is not kept: none are, or all are pinned.",
+      description:
+        "False when the next chat is not kept: none are, or as many as the limit are pinned.",
     }),
     next_replaced: z.array(replacedChat).openapi({
       description:

@@ -36,8 +36,6 @@ interface Asked<Row, Place> {
   readonly next: (page: Page<Row>, place: Place) => Place | undefined;
   /** How often what is shown is fetched anew, in milliseconds, by its rows; many pages more rarely. Hidden tabs ask nothing. */
   readonly every?: (rows: readonly Row[]) => number;
-  /** How often the first page is fetched anew, as long as it is the only one. */
-  readonly everyMs?: number;
   /** False: it is not asked for now. */
   readonly isWanted?: boolean;
 }
@@ -47,7 +45,7 @@ const MOST_REFRESHED = 3;
 
 /** Fetches a list page by page. Rows stay while filters change. */
 export function useList<Row, Place>(asked: Asked<Row, Place>): ListState<Row> {
-  const { key, load, first, next, every, everyMs, isWanted = true } = asked;
+  const { key, load, first, next, every, isWanted = true } = asked;
   const query = useInfiniteQuery({
     enabled: isWanted,
     queryKey: key,
@@ -57,10 +55,8 @@ export function useList<Row, Place>(asked: Asked<Row, Place>): ListState<Row> {
     placeholderData: keepPreviousData,
     refetchOnWindowFocus: ({ state }) => (state.data?.pages.length ?? 0) <= MOST_REFRESHED,
     refetchInterval: ({ state }) => {
+      if (every === undefined) return false;
       const pages = state.data?.pages ?? [];
-      if (every === undefined) {
-        return everyMs !== undefined && pages.length <= 1 && slowedDown(everyMs, state);
-      }
       const times = pages.length > MOST_REFRESHED ? pages.length : 1;
       return slowedDown(times * every(pages.flatMap(({ data }) => data)), state);
     },

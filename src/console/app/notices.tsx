@@ -15,7 +15,8 @@ export function Notices() {
     <div role="status">
       {!isOnline && (
         <p className="border-b border-line bg-warn-soft px-4 py-2 text-warn">
-          Offline. What is shown may be old; it goes on by itself when the network is back.
+          This device is offline. Unless the gateway runs on it, what is shown may be old and
+          nothing can be changed until the network is back.
         </p>
       )}
       {ahead !== 0 && (

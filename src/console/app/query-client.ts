@@ -16,7 +16,12 @@ export function createQueryClient(): QueryClient {
     queryCache: new QueryCache({ onSuccess }),
     mutationCache: new MutationCache({ onSuccess }),
     defaultOptions: {
+      // The browser knows of its network alone. Without it a gateway on this machine still answers, and a change that
+      // waited for it would be made later, when nobody expects it any more.
+      mutations: { networkMode: "always" },
       queries: {
+        networkMode: "always",
+        refetchOnReconnect: true,
         staleTime: 2_000,
         retry: (count, error) => count < MAX_TRIES && isPassing(error),
       },

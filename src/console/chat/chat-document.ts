@@ -48,6 +48,8 @@ export interface MessageUsage {
 export interface MessageError {
   readonly code: string;
   readonly message: string;
+  /** When it can be tried again; Unix milliseconds. */
+  readonly retry_at?: number;
 }
 
 export type MessagePart =

@@ -79,6 +79,13 @@ export class LiveChat {
     return this.#ask({ ...document, leaf: document.messages[answerId]?.parent ?? null });
   }
 
+  /** Returns the document as it is worth keeping before the answer has ended: as if it was stopped now. */
+  soFar(): ChatDocument {
+    const { document, answering } = this.#state;
+    const isThere = answering !== null && document.messages[answering] !== undefined;
+    return isThere ? update(document, answering, { parts: settleParts(this.#parts()) }) : document;
+  }
+
   /** Ends the answer that is being written, at once; what there is of it stays. */
   stop(): void {
     this.#stop?.abort();
@@ -102,7 +109,7 @@ export class LiveChat {
     const startedAt = now();
     const begun = append(asked, {
       ...{ role: "assistant", parts: [], model: asked.model, at: startedAt },
-      // Until its end is known: what a closed tab leaves behind was stopped.
+      // Until its end is known: what is kept of it before that, for a tab that may be closed, counts as stopped.
       state: "stopped",
     });
     const stop = new AbortController();
@@ -118,7 +125,7 @@ export class LiveChat {
       if (requestId !== null) this.#update({ request_id: requestId });
       await this.#read(body, { signal: stop.signal, startedAt });
     } catch (thrown) {
-      if (!stop.signal.aborted) this.#update({ state: "failed", error: errorOf(thrown) });
+      if (!stop.signal.aborted) this.#update(failureOf(thrown, now()));
     }
     this.#update({ parts: settleParts(this.#parts()) });
     this.#stop = undefined;
@@ -195,10 +202,18 @@ function cutBy(reason: string): { readonly error?: MessageError } {
   return {};
 }
 
-function errorOf(thrown: unknown): MessageError {
-  const { code, message } = thrown as { readonly code?: unknown; readonly message?: unknown };
+/** What an answer is that did not come: the error of its call, with what helps to look into it. */
+function failureOf(thrown: unknown, now: number): Partial<ChatMessage> {
+  const { code, message, requestId, retryAfterSeconds } = thrown as Readonly<
+    Record<"code" | "message" | "requestId" | "retryAfterSeconds", unknown>
+  >;
   return {
-    code: typeof code === "string" ? code : "error",
-    message: typeof message === "string" ? message : "The answer failed in this page.",
+    state: "failed",
+    error: {
+      code: typeof code === "string" ? code : "error",
+      message: typeof message === "string" ? message : "The answer failed in this page.",
+      ...(typeof retryAfterSeconds === "number" && { retry_at: now + retryAfterSeconds * 1000 }),
+    },
+    ...(typeof requestId === "string" && { request_id: requestId }),
   };
 }

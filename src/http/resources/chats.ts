@@ -76,7 +76,7 @@ const CREATE = resourceRoute({
   body: newChat,
   answer: { status: 201, description: "The chat, and those that gave way.", schema: keptChat },
   errors: {
-    409: "It was not kept (`chat_not_kept`), or others would be replaced (`changed_meanwhile`).",
+    409: "It was not kept (`chat_not_kept`), others would be replaced (`changed_meanwhile`), or its id is taken (`version_conflict`).",
   },
 });
 const DELETE_ALL = resourceRoute({
@@ -135,6 +135,7 @@ export function chatsRoutes(deps: Deps): Router {
       data: found.slice(offset, offset + limit),
       total: found.length,
       kept: all.length,
+      pinned: all.filter(({ pinned }) => pinned).length,
       limit: chats.limit,
       keepsNext: replacedByNext !== undefined,
       nextReplaced: replacedByNext ?? [],
@@ -144,7 +145,7 @@ export function chatsRoutes(deps: Deps): Router {
   router.add(CREATE, (context, caller) =>
     withOpenBody(deps, context, async (open) => {
       const { body, content } = await readContent(deps, context, { schema: newChat, open });
-      const given = { ...content, replaces: body.replaces };
+      const given = { ...content, id: body.id, replaces: body.replaces };
       const made = await createChat(chats, actorOf(context, caller), given);
       return jsonResponse(toJson(keptChat, { ...made.chat, replaced: made.replaced }), 201);
     }),

@@ -1,4 +1,9 @@
-import { type QueryClient, QueryObserver } from "@tanstack/react-query";
+import {
+  MutationObserver,
+  onlineManager,
+  type QueryClient,
+  QueryObserver,
+} from "@tanstack/react-query";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ApiError } from "../../../src/console/api/errors.ts";
 import { createQueryClient } from "../../../src/console/app/query-client.ts";
@@ -74,6 +79,43 @@ describe("A call that the gateway did not answer", () => {
     await vi.advanceTimersByTimeAsync(TRIES_MS);
     expect(refused.load).not.toHaveBeenCalled();
     expect(left.load).not.toHaveBeenCalled();
+  });
+});
+
+describe("Without a network, as the browser says", () => {
+  const client = createQueryClient();
+
+  beforeEach(() => {
+    client.mount();
+    onlineManager.setOnline(false);
+  });
+  afterEach(() => {
+    onlineManager.setOnline(true);
+    client.unmount();
+  });
+
+  it("calls are made, because the gateway may run on the same machine", async () => {
+    await expect(client.fetchQuery({ queryKey: ["keys"], queryFn: () => 1 })).resolves.toBe(1);
+  });
+
+  it("a change fails at once, and is not made by itself later", async () => {
+    const send = vi.fn(() => Promise.reject(failure(0)));
+    const change = new MutationObserver(client, { mutationFn: send });
+    await expect(change.mutate()).rejects.toThrow("It failed.");
+    onlineManager.setOnline(true);
+    await client.resumePausedMutations();
+    expect(send).toHaveBeenCalledTimes(1);
+  });
+
+  it("what is shown is asked for again when the network is back", async () => {
+    let asked = 0;
+    const load = async () => ++asked;
+    const observer = new QueryObserver(client, { queryKey: ["x"], queryFn: load, staleTime: 0 });
+    const end = observer.subscribe(() => undefined);
+    await expect.poll(() => observer.getCurrentResult().data).toBe(1);
+    onlineManager.setOnline(true);
+    await expect.poll(() => observer.getCurrentResult().data).toBe(2);
+    end();
   });
 });
 

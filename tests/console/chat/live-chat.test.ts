@@ -162,14 +162,34 @@ it("stops at once and keeps what there is, marked", async () => {
   ]);
 });
 
+it("has what there is of an answer as if it was stopped, for a tab that may be closed", async () => {
+  const given = stage();
+  const { done } = await given.begin(() => given.chat.send(question("Long")));
+  given.write(frame({ content: "Half an" }));
+  const run = { id: "call_1", name: "search_knowledge", status: "running" };
+  given.write(`data: ${JSON.stringify({ choices: [], ext: { tool_run: run } })}\n\n`);
+  const soFar = () => given.chat.soFar().messages["m2"];
+  await expect.poll(() => soFar()?.parts.length).toBe(2);
+  expect(soFar()).toMatchObject({
+    state: "stopped",
+    parts: [{ text: "Half an" }, { type: "tool_run", status: "error" }],
+  });
+  expect(given.chat.state().document.messages["m2"]?.parts[1]).toMatchObject({ status: "running" });
+  given.write(frame({}, "stop"));
+  given.end();
+  await done;
+  expect(given.chat.soFar()).toBe(given.chat.state().document);
+});
+
 it("says why an answer failed, before it began and in its middle, and asks again beside it", async () => {
   const given = stage();
-  given.refuse(Object.assign(new Error("The license is over."), { code: "license_invalid" }));
+  const refused = { code: "license_invalid", requestId: "req_refused", retryAfterSeconds: 30 };
+  given.refuse(Object.assign(new Error("The license is over."), refused));
   await given.chat.send(question("One"));
   const failed = branchOf(given.chat.state().document)[1];
   expect(failed).toMatchObject({
-    ...{ state: "failed", parts: [] },
-    error: { code: "license_invalid", message: "The license is over." },
+    ...{ state: "failed", parts: [], request_id: "req_refused" },
+    error: { code: "license_invalid", message: "The license is over.", retry_at: 31_000 },
   });
   given.refuse(undefined);
   const { done } = await given.begin(() => given.chat.retry(failed?.id ?? ""));

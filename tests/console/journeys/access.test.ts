@@ -131,6 +131,45 @@ describe.skipIf(!hasChromium)("journeys: who may use the gateway, in a browser",
   );
 
   it(
+    "a user is offered the levels alone that the user may give",
+    async () => {
+      const levels = async ({ page }: ConsolePage) => {
+        await page.getByLabel("What tools may do").click();
+        const names = await page.getByRole("option").allTextContents();
+        await page.keyboard.press("Escape");
+        return names;
+      };
+      await walk({ role: "user" }, async (shown) => {
+        const { page, open } = shown;
+        await open("keys");
+        await page.getByRole("button", { name: "New key" }).first().click();
+        expect(await levels(shown)).toEqual(["Read only"]);
+        await page.getByText("More is given by administrators.").waitFor();
+        await page.getByLabel("Name", { exact: true }).fill("bounded");
+        await page.getByRole("button", { name: "Issue key" }).click();
+        await page.getByRole("region", { name: "The key", exact: true }).waitFor();
+      });
+      const token = stage.sessions.administrator;
+      const listed = await callHttp(stage.url, { path: "/api/v1/api-keys?search=bounded", token });
+      const [{ id }] = listed.body.data;
+      const change = { method: "PATCH", path: `/api/v1/api-keys/${id}`, token };
+      await callHttp(stage.url, { ...change, body: { max_level: "write" } });
+      const look = async (shown: ConsolePage) => {
+        await shown.open(`keys/${id}`);
+        await shown.page.getByRole("button", { name: "Change key" }).click();
+        return levels(shown);
+      };
+      await walk({ role: "user" }, async (shown) => {
+        expect(await look(shown)).toEqual(["Read only", "Write"]);
+      });
+      await walk({ role: "administrator" }, async (shown) => {
+        expect(await look(shown)).toEqual(["Read only", "Write", "Everything, unasked"]);
+      });
+    },
+    LIMIT_MS,
+  );
+
+  it(
     "a change of a user leaves what another administrator changed meanwhile",
     async () => {
       const token = stage.sessions.administrator;

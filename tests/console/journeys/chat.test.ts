@@ -358,6 +358,35 @@ describe.skipIf(!hasChromium)("chat in the console", () => {
     expect(await history.getByRole("link", { name: "Kept 1", exact: true }).count()).toBe(1);
   });
 
+  it("says how many pinned chats must go before another is kept", async () => {
+    await api("DELETE", "/api/chats");
+    const m1 = { parent: null, role: "user", parts: [{ type: "text", text: "Pinned" }], at: 1 };
+    const messages = { m1: { ...m1, state: "done" } };
+    const fields = { version: 1, model: "sim-chat", system: "", parameters: {} };
+    for (let number = 1; number <= 50; number += 1) {
+      const { body } = await api("POST", "/api/chats", {
+        document: { ...fields, leaf: "m1", messages },
+      });
+      await api("PATCH", `/api/chats/${body.id}`, { pinned: true });
+    }
+    await shown.open("chat");
+    const history = page.getByRole("navigation", { name: "Chats" });
+    await history.getByText("50 of 50 kept, 50 of them pinned").waitFor();
+    await history.getByText("until 1 of these is unpinned or deleted").waitFor();
+    says("Nobody keeps this.");
+    await ask("Too many");
+    await page.getByText("This chat is temporary").waitFor();
+    await page.getByRole("button", { name: "Keep this chat" }).click();
+    const refused = page.getByRole("alert").filter({ hasText: "could not be saved" });
+    await refused.getByText("unpin or delete 1 of the pinned ones").waitFor();
+    await history.getByRole("button", { name: "Actions of Pinned" }).first().click();
+    await page.getByRole("menuitem", { name: "Unpin the chat" }).click();
+    await history.getByText("The next one replaces “Pinned”").waitFor();
+    await refused.getByRole("button", { name: "Retry" }).click();
+    await page.waitForURL(/\/chat\/chat_/);
+    await refused.waitFor({ state: "detached" });
+  });
+
   it("is used at 375 px, by keyboard alone", async () => {
     await page.setViewportSize({ width: 375, height: 812 });
     await shown.open("chat");

@@ -85,6 +85,49 @@ describe.skipIf(!hasChromium)("unfinished work in the console", () => {
     await answers().getByText("An answer to come back to.").waitFor();
   });
 
+  it("keeps a chat once when the answers to its saves are lost", async () => {
+    await open("chat");
+    says("Kept once.");
+    let lost = 0;
+    await page.route(/\/api\/chats(\/chat_\w+)?$/, async (route) => {
+      if (route.request().method() === "GET" || lost >= 2) return route.fallback();
+      lost += 1;
+      await route.fetch();
+      await route.abort();
+    });
+    await ask("Lost on the way");
+    await page.waitForURL(/\/chat\/chat_/);
+    const read = async () => JSON.stringify(await api("GET", `/api/chats/${openId()}`));
+    await expect.poll(read, PATIENT).toContain("Kept once.");
+    await chats().getByRole("link", { name: "Lost on the way" }).waitFor();
+    const { total } = await api("GET", "/api/chats?search=lost%20on%20the%20way");
+    expect([lost, total]).toEqual([2, 1]);
+    await page.getByText("Another tab has changed this chat").waitFor({ state: "detached" });
+    await page.getByText("The chat could not be saved").waitFor({ state: "detached" });
+  });
+
+  it("asks before a tab is closed that reads an answer, and keeps what there is of it", async () => {
+    await open("chat");
+    says("one two three four five six", { stall: { at: 4 } });
+    await ask("Closed meanwhile");
+    await answers().getByText("one two").waitFor();
+    await page.waitForURL(/\/chat\/chat_/);
+    const id = openId();
+    const asked = page.waitForEvent("dialog");
+    const closed = page.waitForEvent("close");
+    await page.close({ runBeforeUnload: true });
+    const question = await asked;
+    expect(question.type()).toBe("beforeunload");
+    await question.accept();
+    await closed;
+    const read = async () => {
+      const { document } = await api("GET", `/api/chats/${id}`);
+      const { state, parts } = document.messages.m2 ?? {};
+      return [state, parts?.[0].text.slice(0, 7)];
+    };
+    await expect.poll(read, PATIENT).toEqual(["stopped", "one two"]);
+  });
+
   it("does not take a person back to a chat that is kept after it was left", async () => {
     await open("chat");
     says("Nobody waits for it.");
@@ -638,11 +681,13 @@ describe.skipIf(!hasChromium)("unfinished work in the console", () => {
     expect(await field.inputValue()).toBe('{"unread": ');
     await field.fill(before);
     await notSaved.waitFor({ state: "detached" });
-    await field.fill('{"description": "read"}');
+    await field.fill('{"description": "read", "const": 9007199254740993}');
     await save.click();
     await page.getByText("Workflow unread is saved as version 2").waitFor();
     const saved = await api("GET", `/api/pipeline/workflows/${id}`);
-    expect(JSON.stringify(saved.steps)).toContain('{"description":"read"}');
+    expect(JSON.stringify(saved.steps)).toContain(
+      '{"description":"read","const":"9007199254740993"}',
+    );
     // With a text that is no JSON the buttons of both panels say so, too.
     const rests = async (name: string) => {
       const button = page.getByRole("button", { name, exact: true });

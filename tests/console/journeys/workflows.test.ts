@@ -272,6 +272,28 @@ describe.skipIf(!hasChromium)("A workflow in the console", () => {
     await shown.close();
   });
 
+  it("has runs that are followed on a large monitor, too, which shows more than one page", async () => {
+    const rows = { name: "many runs", steps: [{ id: "rows", kind: "input" }] };
+    const { id } = (await call("POST", "/api/pipeline/workflows", rows)).body;
+    const { runId } = (await call("POST", `/api/pipeline/workflows/${id}/runs`, {})).body;
+    const run = (await call("GET", `/api/pipeline/runs/${runId}`)).body;
+    await open({});
+    await page.setViewportSize({ width: 1_440, height: 2_400 });
+    const asked: string[] = [];
+    await page.route(/\/api\/pipeline\/runs\?/, (route) => {
+      const before = new URL(route.request().url()).searchParams.get("before") ?? "";
+      asked.push(before);
+      const data = Array.from({ length: 50 }, (_, place) => ({
+        ...run,
+        runId: `run_${before}${place}`,
+      }));
+      return route.fulfill({ json: { object: "list", data, next: before === "" ? "p" : null } });
+    });
+    await shown.open(`workflows/${id}/runs`);
+    await expect.poll(() => asked.slice(0, 4), { timeout: 60_000 }).toEqual(["", "p", "", "p"]);
+    await shown.close();
+  });
+
   it("is followed live, also over a time in which the gateway does not answer", async () => {
     const slow = await holdAnswers();
     const { body } = await call("POST", "/api/pipeline/workflows", {

@@ -196,6 +196,39 @@ describe("a chat", () => {
     expect(body.document.messages.m1.parts[0].text).toBe("four");
   });
 
+  it("is kept once under the id that its client chose, however often it is sent", async () => {
+    const id = `chat_${"R".repeat(22)}`;
+    const [oldest] = await fill(50);
+    const send = (more: object = {}, token = ada) =>
+      as(token, "POST", "/api/chats", { id, document: document(), ...more });
+    const answers = await Promise.all([send(), send(), send({ replaces: [oldest] })]);
+    expect(answers.map(({ status, body }) => [status, body.id, body.revision])).toEqual(
+      Array(3).fill([201, id, 1]),
+    );
+    const gone = answers.flatMap(({ body }) =>
+      body.replaced.map((each: { id: string }) => each.id),
+    );
+    expect(gone).toEqual([oldest]);
+    expect((await list()).kept).toBe(50);
+    // Another document does not replace it, and is not dropped in silence either.
+    const taken = [409, "version_conflict", "id"];
+    const other = await send({ document: document("other") });
+    expect(refusal(other)).toEqual(taken);
+    // Nobody else learns anything of it.
+    const bens = await send({}, ben);
+    expect(refusal(bens)).toEqual(taken);
+    expect(bens.body.error.message).toBe(other.body.error.message);
+    expect((await list(ben)).kept).toBe(0);
+    const save = { document: document("saved"), if_revision: 1 };
+    expect((await as(ada, "PUT", `/api/chats/${id}`, save)).status).toBe(200);
+    expect(refusal(await send())).toEqual(taken);
+    expect((await as(ada, "DELETE", `/api/chats/${id}`)).status).toBe(204);
+    expect((await send()).body).toMatchObject({ id, revision: 1, replaced: [] });
+    for (const wrong of ["chat_1", "R".repeat(27), `chat_${"R".repeat(21)}-`, 1]) {
+      expect(refusal(await send({ id: wrong }))).toEqual([400, "invalid_value", "id"]);
+    }
+  });
+
   it("is pinned and renamed without a new revision, and deleted", async () => {
     const id = await made();
     const before = (await list()).data[0];
@@ -370,7 +403,9 @@ describe("the chat history limit", () => {
   it("keeps no chat beside 50 pinned ones, and says so", async () => {
     await fill(50, true);
     expect(await list()).toMatchObject({ keeps_next: false, next_replaced: [], kept: 50 });
-    expect(refusal(await create())).toEqual([409, "chat_not_kept", null]);
+    const refused = await create();
+    expect(refusal(refused)).toEqual([409, "chat_not_kept", null]);
+    expect(refused.body.error.message).toContain("unpin or delete 1 of the pinned ones");
     expect((await list()).kept).toBe(50);
   });
 
@@ -397,6 +432,21 @@ describe("the chat history limit", () => {
     expect([kept, next.map(({ id }: { id: string }) => id)]).toEqual([10, ids.slice(1, 8)]);
     expect((await create()).body.replaced).toEqual(next);
     expect((await list()).kept).toBe(4);
+  });
+
+  it("that was lowered below the pinned ones says how many of them must go", async () => {
+    const ids = await fill(10, true);
+    for (const id of ids.slice(6)) await as(ada, "PATCH", `/api/chats/${id}`, { pinned: false });
+    limit = 4;
+    expect(await list()).toMatchObject({ kept: 10, pinned: 6, limit: 4, keeps_next: false });
+    const { message } = (await create()).body.error;
+    expect(message).toContain("10 are kept, 6 of them pinned, and 4 are allowed");
+    expect(message).toContain("unpin or delete 3 of the pinned ones");
+    for (const id of ids.slice(0, 2)) await as(ada, "DELETE", `/api/chats/${id}`);
+    expect((await create()).status).toBe(409);
+    await as(ada, "PATCH", `/api/chats/${ids[2]}`, { pinned: false });
+    expect((await create()).status).toBe(201);
+    expect(await list()).toMatchObject({ kept: 4, pinned: 3 });
   });
 });
 

@@ -10,6 +10,7 @@ export type ChatList = components["schemas"]["ChatList"];
 const KEY = ["chats"] as const;
 /** As many as a user can have, so that the history is one page. */
 const ALL = 50;
+const OUTLIVING_BYTES = 60_000;
 
 /** One's own chats without their documents, the newest first. */
 export function useChats(search: string) {
@@ -27,8 +28,7 @@ export function useChats(search: string) {
 export function useKeptChat(id: string | undefined) {
   return useQuery({
     queryKey: [...KEY, "one", id],
-    queryFn: ({ signal }) =>
-      unwrap(api.GET("/api/chats/{id}", { params: { path: { id: id ?? "" } }, signal })),
+    queryFn: ({ signal }) => loadChat(id ?? "", signal),
     enabled: id !== undefined,
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
@@ -36,25 +36,39 @@ export function useKeptChat(id: string | undefined) {
   });
 }
 
+/** Reads a chat as it is stored now. */
+export function loadChat(id: string, signal?: AbortSignal) {
+  const params = { path: { id } };
+  return unwrap(api.GET("/api/chats/{id}", { params, ...(signal && { signal }) }));
+}
+
 /** Keeps a chat: a new one, or another revision of one that is kept. */
 export function useKeepChat() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ document, kept, replaces }: ChatToKeep) => {
-      if (kept === undefined)
-        return unwrap(api.POST("/api/chats", { body: { document, replaces } }));
-      const params = { path: { id: kept.id } };
-      const save = { document, if_revision: kept.revision };
-      return unwrap(api.PUT("/api/chats/{id}", { params, body: save }));
+    mutationFn: ({ id, document, revision, replaces }: ChatToKeep) => {
+      const keepalive = outlivesTab(document);
+      if (revision === undefined) {
+        return unwrap(api.POST("/api/chats", { body: { id, document, replaces }, keepalive }));
+      }
+      const params = { path: { id } };
+      const save = { document, if_revision: revision };
+      return unwrap(api.PUT("/api/chats/{id}", { params, body: save, keepalive }));
     },
     onSettled: () => client.invalidateQueries({ queryKey: [...KEY, "list"] }),
   });
 }
 
+/** Whether its save is to go on when the tab is closed. Browsers send no more than 64 KiB then. */
+function outlivesTab(stored: StoredDocument): boolean {
+  return document.hidden && new Blob([JSON.stringify(stored)]).size <= OUTLIVING_BYTES;
+}
+
 export interface ChatToKeep {
+  readonly id: string;
   readonly document: StoredDocument;
   /** What is kept of it; undefined for a new chat. */
-  readonly kept: { readonly id: string; readonly revision: number } | undefined;
+  readonly revision: number | undefined;
   /** The chats that give way to a new one, as they were announced. */
   readonly replaces: string[];
 }

@@ -27,7 +27,7 @@ export function useEvents(filters: EventFilters) {
       const query = { ...filters, limit: PAGE, ...(before !== undefined && { before }) };
       return unwrap(api.GET("/api/admin/events", { params: { query }, signal }));
     },
-    everyMs: EVERY_MS,
+    every: () => EVERY_MS,
   });
 }
 

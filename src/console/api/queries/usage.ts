@@ -30,7 +30,7 @@ export function useUsageRows(query: UsageQuery, isLive: boolean) {
     first: 0,
     next: (page, offset) => (page.has_more ? offset + page.data.length : undefined),
     load: (offset, signal) => loadUsage({ ...query, limit: PAGE, offset }, signal),
-    ...(isLive && { everyMs: EVERY_MS }),
+    ...(isLive && { every: () => EVERY_MS }),
   });
 }
 

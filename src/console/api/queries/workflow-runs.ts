@@ -27,7 +27,7 @@ export function useRuns(filters: RunFilters) {
     key: [...KEY, "list", filters],
     first: undefined,
     next: (page) => (page as { readonly next?: string | null }).next ?? undefined,
-    everyMs: LIST_MS,
+    every: () => LIST_MS,
     load: (before, signal) =>
       unwrap(
         api.GET("/api/pipeline/runs", {

@@ -31,7 +31,7 @@ export function useWorkflows(filters: WorkflowFilters) {
     key: [...WORKFLOWS_KEY, "list", filters],
     first: 0,
     next: nextOffset,
-    everyMs: EVERY_MS,
+    every: () => EVERY_MS,
     load: (offset, signal) =>
       unwrap(
         api.GET("/api/pipeline/workflows", {

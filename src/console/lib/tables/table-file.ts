@@ -1,3 +1,6 @@
+import { isObject } from "../json/json-schema.ts";
+import { parseJson } from "../json/json-text.ts";
+
 /** Files of rows before they are sent: their format, and how they begin. The server reads and judges them. */
 
 export type TableFormat = "csv" | "ndjson" | "json" | "xlsx";
@@ -128,11 +131,8 @@ function objectsOf(text: string): readonly string[] {
 }
 
 function parse(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const read: unknown = JSON.parse(text);
-    const isRow = typeof read === "object" && read !== null && !Array.isArray(read);
-    return isRow ? (read as Readonly<Record<string, unknown>>) : undefined;
-  } catch {
-    return undefined;
-  }
+  // As the server reads it: an integer that a number would round is the text of its digits.
+  const parsed = parseJson(text);
+  const read = "root" in parsed ? parsed.root.value : undefined;
+  return isObject(read) ? read : undefined;
 }

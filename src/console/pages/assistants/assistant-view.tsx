@@ -1,6 +1,6 @@
 import { ArrowLeft } from "lucide-react";
 import { Suspense, useCallback, useState } from "react";
-import { createPortal } from "react-dom";
+import { createPortal, flushSync } from "react-dom";
 import {
   type Assistant,
   assistantName,
@@ -42,9 +42,9 @@ export function AssistantView({ id, onClose }: AssistantViewProps) {
   const { data: assistant, error, refetch } = useAssistant(id);
   const [isGone, setGone] = useState(false);
   const leave = () => {
-    setGone(true);
-    // The guard of unsaved changes goes first.
-    setTimeout(onClose);
+    // The guard of unsaved changes is gone with them, before the view is left.
+    flushSync(() => setGone(true));
+    onClose();
   };
   return (
     <>

@@ -117,7 +117,11 @@ export function Conversation({
           id={keptId}
           chat={chat}
         />
-        <UnsavedGuard isUnsaved={isUnsaved} what={UNSAVED_WHAT} />
+        <UnsavedGuard
+          isUnsaved={isUnsaved}
+          what={UNSAVED_WHAT}
+          isUnderWay={answering !== null || keeping.state === "saving"}
+        />
         {!isAtEnd && (
           <button type="button" className="mb-2 w-full text-sm text-accent" onClick={goToEnd}>
             Go to the end

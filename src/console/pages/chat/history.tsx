@@ -9,6 +9,7 @@ import {
   useDeleteChat,
 } from "../../api/queries/chats.ts";
 import { now } from "../../lib/clock.ts";
+import { countOf, wordFor } from "../../lib/count.ts";
 import { IconButton } from "../../ui/buttons/icon-button.tsx";
 import { classes } from "../../ui/classes.ts";
 import { Link } from "../../ui/navigation/link.tsx";
@@ -77,12 +78,17 @@ export function History({ openId, onNew, onChosen }: HistoryProps) {
 /** How many chats are kept, and which one the next will replace. */
 function Room({ list }: { readonly list: ChatList }) {
   if (list.limit === 0) return <p className="text-sm text-muted">Chats are not kept here</p>;
-  const [first] = list.next_replaced;
+  const { kept, limit, pinned } = list;
+  const [first, ...others] = list.next_replaced;
+  const more = others.length === 0 ? "" : ` and ${countOf(others.length, "more chat")}`;
+  const excess = pinned + 1 - limit;
   return (
     <p className="text-sm text-muted">
-      {list.kept} of {list.limit} kept
-      {first !== undefined && `. The next one replaces “${nameOf(first)}”`}
-      {!list.keeps_next && ". All are pinned, so the next one is temporary"}
+      {/* After the limit was lowered. */}
+      {kept > limit ? `${kept} kept, ${limit} allowed` : `${kept} of ${limit} kept`}
+      {first !== undefined && `. The next one replaces “${nameOf(first)}”${more}`}
+      {!list.keeps_next &&
+        `, ${pinned} of them pinned. The next one is temporary until ${excess} of these ${wordFor(excess, "is", "are")} unpinned or deleted`}
     </p>
   );
 }

@@ -1,6 +1,5 @@
 import { useState } from "react";
-import { api } from "../../api/client.ts";
-import { unwrap } from "../../api/errors.ts";
+import { loadChat } from "../../api/queries/chats.ts";
 import type { ChatDocument } from "../../chat/chat-document.ts";
 import type { LiveChat } from "../../chat/live-chat.ts";
 import { mergeDocuments } from "../../chat/merge-documents.ts";
@@ -67,8 +66,7 @@ function Conflict({ id, chat, isAnswering, onKeepThis }: KeepingNoticeProps) {
   const reason = isAnswering ? "An answer is being written" : undefined;
   const decide = async (use: "both" | "other") => {
     try {
-      const params = { path: { id: id ?? "" } };
-      const stored = await unwrap(api.GET("/api/chats/{id}", { params }));
+      const stored = await loadChat(id ?? "");
       if (chat.state().answering !== null) return;
       const other = stored.document as unknown as ChatDocument;
       chat.change((own) => (use === "other" ? other : mergeDocuments(other, own)));

@@ -44,6 +44,14 @@ export function useChat({ model, ...options }: ChatOptions) {
     },
     [chat, saveSettings],
   );
+  useEffect(() => {
+    // What a closed tab has is lost, and so is what a telephone gives up in the background. Both are hidden before.
+    const keepSoFar = () => {
+      if (document.hidden && chat.state().answering !== null) save(chat.soFar());
+    };
+    document.addEventListener("visibilitychange", keepSoFar);
+    return () => document.removeEventListener("visibilitychange", keepSoFar);
+  }, [chat, save]);
   const outline = useSyncExternalStore(chat.subscribe, chat.outline);
   useAnotherTry(keeping, () => save(chat.state().document));
   return {

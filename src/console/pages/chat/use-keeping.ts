@@ -1,9 +1,10 @@
 import { type QueryCache, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { onSignedIn, reasonOf } from "../../api/errors.ts";
-import { type ChatList, type StoredDocument, useKeepChat } from "../../api/queries/chats.ts";
+import { type ChatList, loadChat, useKeepChat } from "../../api/queries/chats.ts";
 import type { ChatDocument } from "../../chat/chat-document.ts";
 import { showToast } from "../../ui/overlays/toast.tsx";
+import { ChatSaves } from "./chat-saves.ts";
 import { type Keeping, keepingAfter } from "./keeping.ts";
 
 export interface OpenedChat {
@@ -26,84 +27,86 @@ export function useKeeping({ opened, isTemporary, list, onKept }: KeepingOptions
   const [keeping, setKeeping] = useState<Keeping>({
     state: opened === undefined && isTemporary ? "temporary" : "kept",
   });
-  const kept = useRef(opened && { id: opened.id, revision: opened.revision });
+  const [saves] = useState(() => new ChatSaves(opened));
   const [keptId, setKeptId] = useState(opened?.id);
   const saving = useRef(Promise.resolve());
   /** The document that was opened, or sent last. */
   const latest = useRef(opened?.document);
   const isGone = useRef(false);
+  /** Whether the page knows the chat by its id. */
+  const isNamed = useRef(opened !== undefined);
   const isLeft = useIsLeft();
   const keep = useKeepChat();
   const wish = useRef({ isTemporary, list, onKept, keep: keep.mutateAsync });
   wish.current = { isTemporary, list, onKept, keep: keep.mutateAsync };
 
-  const send = useCallback(
-    async (document: ChatDocument) => {
-      const { list, keep } = wish.current;
-      const replaces = (list?.next_replaced ?? []).map(({ id }) => id);
-      // The server keeps more kinds of parts than this release knows.
-      const body = document as unknown as StoredDocument;
-      try {
-        return await keep({ document: body, kept: kept.current, replaces });
-      } catch (thrown) {
-        const failed = keepingAfter(thrown);
-        isGone.current = failed.state === "gone";
-        setKeeping(failed);
-        // Nobody sees its notice any more. Whoever has deleted it does not miss it, and a later save may succeed.
-        if (isLeft.current && !isGone.current && document === latest.current) {
-          showToast(`The chat that you have left could not be saved: ${reasonOf(thrown)}`);
-        }
-        return undefined;
+  const fail = useCallback(
+    (document: ChatDocument, thrown: unknown) => {
+      const failed = keepingAfter(thrown);
+      isGone.current = failed.state === "gone";
+      if (failed.state === "conflict") setKeptId(saves.id);
+      setKeeping(failed);
+      // Nobody sees its notice any more. Whoever has deleted it does not miss it, and a later save may succeed.
+      if (isLeft.current && !isGone.current && document === latest.current) {
+        showToast(`The chat that you have left could not be saved: ${reasonOf(thrown)}`);
       }
     },
-    [isLeft],
+    [isLeft, saves],
   );
   const saveNow = useCallback(
-    async (document: ChatDocument) => {
+    async (document: ChatDocument, isAsked: boolean) => {
       // Somebody has deleted it: nobody but a person brings it back.
       if (isGone.current) return;
-      const isNew = kept.current === undefined;
-      if (isNew && hasNoPlace(wish.current)) {
+      const { list, keep } = wish.current;
+      // Where somebody asks for it, the server says why there is no place.
+      if (!(isAsked || saves.mayBeKept) && hasNoPlace(wish.current)) {
         setKeeping({ state: "temporary" });
         return;
       }
       setKeeping({ state: "saving" });
-      const after = await send(document);
-      if (after === undefined) return;
-      kept.current = { id: after.id, revision: after.revision };
+      try {
+        const replaces = (list?.next_replaced ?? []).map(({ id }) => id);
+        await saves.save(document, replaces, { keep, find: loadChat });
+      } catch (thrown) {
+        fail(document, thrown);
+        return;
+      }
       // Whoever has left the chat meanwhile is not taken back to it.
       if (isLeft.current) return;
-      setKeptId(after.id);
+      setKeptId(saves.id);
       setKeeping({ state: "kept" });
-      if (isNew) wish.current.onKept(after.id);
+      if (!isNamed.current) wish.current.onKept(saves.id);
+      isNamed.current = true;
     },
-    [isLeft, send],
+    [isLeft, saves, fail],
   );
   const save = useCallback(
-    (document: ChatDocument) => {
+    (document: ChatDocument, isAsked = false) => {
       latest.current = document;
-      saving.current = saving.current.then(() => saveNow(document));
+      saving.current = saving.current.then(() => saveNow(document, isAsked));
     },
     [saveNow],
   );
   /** Saves a chat that is kept where its settings are others now. */
   const saveSettings = useCallback(
     (document: ChatDocument) => {
-      if (kept.current !== undefined && !hasSameSettings(document, latest.current)) save(document);
+      if (saves.isKept && !hasSameSettings(document, latest.current)) save(document);
     },
-    [save],
+    [save, saves],
   );
   /** Saves over what another tab has saved, by the revision it has now. */
   const keepThis = (document: ChatDocument, revision: number) => {
-    if (kept.current !== undefined) kept.current = { ...kept.current, revision };
+    saves.takeOver(revision);
     save(document);
   };
   /** Keeps a chat that was temporary, tries again, or keeps one that was deleted as a new one. */
   const keepNow = (document: ChatDocument) => {
-    wish.current = { ...wish.current, isTemporary: false };
-    if (isGone.current) kept.current = undefined;
+    if (isGone.current) {
+      saves.renew();
+      isNamed.current = false;
+    }
     isGone.current = false;
-    save(document);
+    save(document, true);
   };
   return { keeping, keptId, save, saveSettings, keepThis, keepNow };
 }

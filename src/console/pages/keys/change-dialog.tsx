@@ -33,7 +33,7 @@ function ChangeForm({ apiKey, onClose }: Omit<KeyDialogProps, "isOpen">) {
         showToast(`Key ${draft.name} is changed`);
       }}
     >
-      <KeyFields draft={draft} onChange={setDraft} />
+      <KeyFields draft={draft} onChange={setDraft} level={before.level} />
     </Form>
   );
 }

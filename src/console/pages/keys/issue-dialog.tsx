@@ -48,7 +48,7 @@ function IssueForm({ onClose, onIssued }: Omit<IssueDialogProps, "isOpen">) {
           />
         </Field>
       )}
-      <KeyFields draft={draft} onChange={setDraft} />
+      <KeyFields draft={draft} onChange={setDraft} level={NEW_KEY.level} />
     </Form>
   );
 }

@@ -1,17 +1,29 @@
+import type { ApiKey } from "../../api/queries/api-keys.ts";
+import { useSession } from "../../api/queries/session.ts";
 import { CredentialBounds } from "../../parts/credentials/credential-bounds.tsx";
+import { LEVELS } from "../../parts/tool-level.tsx";
 import { Checkbox } from "../../ui/forms/checkbox.tsx";
 import { TextField } from "../../ui/forms/field.tsx";
 import { NumberField } from "../../ui/forms/number-field.tsx";
 import { SelectField } from "../../ui/forms/select.tsx";
 import type { KeyDraft } from "./key-draft.ts";
 
-interface KeyFieldsProps {
+interface FieldsProps {
   readonly draft: KeyDraft;
   readonly onChange: (draft: KeyDraft) => void;
 }
 
+interface KeyFieldsProps extends FieldsProps {
+  /** What the key's tools may do now. Only administrators give more. */
+  readonly level: ApiKey["max_level"];
+}
+
+const LEVEL_NAMES = ["read_only", "write", "full_auto"] as const;
+
 /** The fields of a key, of a new one and of one that is changed. */
-export function KeyFields({ draft, onChange }: KeyFieldsProps) {
+export function KeyFields({ draft, onChange, level }: KeyFieldsProps) {
+  const isAdmin = useSession().data?.role === "admin";
+  const levels = isAdmin ? LEVEL_NAMES : LEVEL_NAMES.slice(0, LEVEL_NAMES.indexOf(level) + 1);
   const set = (change: Partial<KeyDraft>) => onChange({ ...draft, ...change });
   return (
     <>
@@ -30,11 +42,8 @@ export function KeyFields({ draft, onChange }: KeyFieldsProps) {
         label="What tools may do"
         value={draft.level}
         onChange={(level) => set({ level })}
-        choices={[
-          { value: "read_only", label: "Read only" },
-          { value: "write", label: "Write" },
-          { value: "full_auto", label: "Everything, unasked" },
-        ]}
+        choices={levels.map((value) => ({ value, label: LEVELS[value] }))}
+        {...(!isAdmin && { hint: "More is given by administrators." })}
       />
       <Checkbox
         name="passthrough"
@@ -47,7 +56,7 @@ export function KeyFields({ draft, onChange }: KeyFieldsProps) {
   );
 }
 
-function Limits({ draft, onChange }: KeyFieldsProps) {
+function Limits({ draft, onChange }: FieldsProps) {
   const set = (change: Partial<KeyDraft>) => onChange({ ...draft, ...change });
   return (
     <fieldset className="grid gap-4 sm:grid-cols-2">

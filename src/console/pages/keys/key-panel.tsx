@@ -3,6 +3,7 @@ import { type ApiKey, type IssuedApiKey, useApiKey } from "../../api/queries/api
 import { useSession } from "../../api/queries/session.ts";
 import { UserName } from "../../parts/accounts/user-name.tsx";
 import { KeyState } from "../../parts/credentials/key-state.tsx";
+import { LEVELS } from "../../parts/tool-level.tsx";
 import { Button } from "../../ui/buttons/button.tsx";
 import { Link } from "../../ui/navigation/link.tsx";
 import { CallButton } from "../../ui/overlays/call-dialog.tsx";
@@ -108,8 +109,6 @@ function Actions({ apiKey, onClose, onIssued }: ActionsProps) {
     </div>
   );
 }
-
-const LEVELS = { read_only: "Read only", write: "Write", full_auto: "Everything, unasked" };
 
 function Properties({ apiKey }: { readonly apiKey: ApiKey }) {
   const code = (text: string): ReactNode => <code className="font-mono text-sm">{text}</code>;

@@ -1,5 +1,6 @@
 import { ArrowLeft } from "lucide-react";
 import { Suspense, useState } from "react";
+import { flushSync } from "react-dom";
 import {
   useDeleteVectorStore,
   useVectorStore,
@@ -36,9 +37,9 @@ export function StoreView({ id, onClose }: StoreViewProps) {
   const [{ tab }, change] = useUrlState(DEFAULTS);
   const [isGone, setGone] = useState(false);
   const leave = () => {
-    setGone(true);
-    // The guard of unsaved changes goes first.
-    setTimeout(onClose);
+    // The guard of unsaved changes is gone with them, before the view is left.
+    flushSync(() => setGone(true));
+    onClose();
   };
   const back = <IconButton icon={ArrowLeft} label="Back to all stores" onClick={onClose} />;
   return (

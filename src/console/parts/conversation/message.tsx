@@ -1,6 +1,7 @@
 import { ChevronLeft, ChevronRight, type LucideIcon, Pencil, RotateCcw } from "lucide-react";
 import { createContext, memo, useContext, useState } from "react";
 import { type BranchMessage, isSameMessage, textOf } from "../../chat/chat-document.ts";
+import { now } from "../../lib/clock.ts";
 import { Button } from "../../ui/buttons/button.tsx";
 import { CopyButton, CopyRequestId } from "../../ui/buttons/copy-button.tsx";
 import { IconButton } from "../../ui/buttons/icon-button.tsx";
@@ -112,6 +113,7 @@ function RetryButton({ onClick }: Pick<AskButtonProps, "onClick">) {
 
 function AnswerEnd({ message, onRetry }: Pick<MessageProps, "message" | "onRetry">) {
   const { usage, request_id: requestId, error, state } = message;
+  const waitMs = (error?.retry_at ?? 0) - now();
   const seconds = ((usage?.total_ms ?? 0) - (usage?.first_ms ?? 0)) / 1000;
   return (
     <>
@@ -124,6 +126,7 @@ function AnswerEnd({ message, onRetry }: Pick<MessageProps, "message" | "onRetry
             {message.parts.length === 0 ? "No answer came" : "The answer was cut"}
           </p>
           <p className="break-words">{error.message}</p>
+          {waitMs > 0 && <p>It can be tried again in {Math.ceil(waitMs / 1000)} s.</p>}
           <p className="font-mono text-sm text-muted">{error.code}</p>
           <div>
             <RetryButton onClick={() => onRetry(message.id)} />

@@ -1,5 +1,6 @@
 import { use, useEffect, useRef, useState } from "react";
 import type { JsonValue, Shape } from "../../lib/json/json-schema.ts";
+import { lineOf, parseJson } from "../../lib/json/json-text.ts";
 import { Checkbox } from "../../ui/forms/checkbox.tsx";
 import { ComboboxField } from "../../ui/forms/combobox.tsx";
 import { TextAreaField, TextField } from "../../ui/forms/field.tsx";
@@ -138,8 +139,8 @@ export function JsonLeaf({ value, empty, onChange, name, label, hint }: LeafProp
     if (now !== sent.current) setText(now);
     sent.current = now;
   }, [now]);
-  const fault = faultOf(text);
-  const isUnread = fault !== undefined;
+  const read = readOf(text);
+  const isUnread = read.fault !== undefined;
   const countUnread = use(UnreadFields);
   useEffect(() => {
     if (!isUnread) return;
@@ -148,13 +149,14 @@ export function JsonLeaf({ value, empty, onChange, name, label, hint }: LeafProp
   }, [isUnread, countUnread]);
   const type = (typed: string) => {
     setText(typed);
-    if (faultOf(typed) !== undefined) return;
-    const next = typed.trim() === "" ? empty : JSON.parse(typed);
+    const { fault, value: given } = readOf(typed);
+    if (fault !== undefined) return;
+    const next = given === undefined ? empty : given;
     sent.current = shown(next);
     onChange(next);
   };
   return (
-    <FormErrors value={{ errors: isUnread ? { ...errors, [name]: fault } : errors }}>
+    <FormErrors value={{ errors: isUnread ? { ...errors, [name]: read.fault } : errors }}>
       <div data-unparsed={isUnread ? "" : undefined}>
         <TextAreaField
           {...{ name, label }}
@@ -173,12 +175,17 @@ function shown(value: JsonValue | undefined): string {
   return value === undefined ? "" : JSON.stringify(value, null, 2);
 }
 
-function faultOf(text: string): string | undefined {
-  if (text.trim() === "") return undefined;
-  try {
-    JSON.parse(text);
-    return undefined;
-  } catch (thrown) {
-    return `This is no JSON: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
-  }
+interface Read {
+  /** Undefined of an empty text, and of one that is no JSON. */
+  readonly value?: JsonValue;
+  readonly fault?: string;
+}
+
+/** Reads JSON as the whole definition is read: what a number would round is the text of its digits. */
+function readOf(text: string): Read {
+  if (text.trim() === "") return {};
+  const parsed = parseJson(text);
+  if ("root" in parsed) return { value: parsed.root.value };
+  const { offset, message } = parsed.fault;
+  return { fault: `This is no JSON, in line ${lineOf(text, offset)}: ${message}` };
 }

@@ -6,14 +6,16 @@ interface UnsavedGuardProps {
   readonly isUnsaved: boolean;
   /** What would be lost: "The changes of Handbook". */
   readonly what: string;
+  /** Something is under way that goes on while other pages are shown, and ends with the tab. */
+  readonly isUnderWay?: boolean;
 }
 
 /** Asks before a page with unsaved work is left; of a tab that is closed the browser asks. */
-export function UnsavedGuard({ isUnsaved, what }: UnsavedGuardProps) {
+export function UnsavedGuard({ isUnsaved, what, isUnderWay = false }: UnsavedGuardProps) {
   const blocker = useBlocker({
     // Filters and tabs of the same page lose nothing.
     shouldBlockFn: ({ current, next }) => isUnsaved && current.pathname !== next.pathname,
-    enableBeforeUnload: () => isUnsaved,
+    enableBeforeUnload: () => isUnsaved || isUnderWay,
     withResolver: true,
   });
   return (

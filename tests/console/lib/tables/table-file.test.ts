@@ -38,6 +38,9 @@ it("shows how JSON begins, as far as it can be read", () => {
   expect(previewTable(`[ ${rows},\n${second} ]`, "json", true)).toEqual(first);
   expect(previewTable(`[${rows}, {"a": "cut off`, "json", false)?.rows).toHaveLength(1);
   expect(previewTable(`${rows}\n{"a":`, "ndjson", false)?.rows).toHaveLength(1);
+  expect(previewTable('{"n":9007199254740993}', "ndjson", true)?.rows).toEqual([
+    ["9007199254740993"],
+  ]);
   expect(previewTable("[1,2]", "json", true)).toBeUndefined();
   expect(previewTable("{", "ndjson", true)).toBeUndefined();
 });

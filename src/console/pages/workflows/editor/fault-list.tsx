@@ -1,5 +1,6 @@
 import { CircleAlert } from "lucide-react";
 import type { ReactNode } from "react";
+import { flushSync } from "react-dom";
 import { countOf } from "../../../lib/count.ts";
 import { lineOf } from "../../../lib/json/json-text.ts";
 import { placeOfFault, type WorkflowFault } from "../../../lib/workflow-text.ts";
@@ -92,9 +93,9 @@ function Gone({ save, onRenew }: FaultListProps) {
       <div>
         <Button
           onClick={() => {
-            save.setGone();
-            // The guard of unsaved changes goes first.
-            setTimeout(onRenew);
+            // The guard of unsaved changes is gone with them, before the view is left.
+            flushSync(() => save.setGone());
+            onRenew();
           }}
         >
           Go on as a new workflow

@@ -1,6 +1,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { EllipsisVertical } from "lucide-react";
 import { useState } from "react";
+import { flushSync } from "react-dom";
 import { isMoving, useStopWorkflow } from "../../../api/queries/workflow-runs.ts";
 import {
   loadExport,
@@ -141,10 +142,10 @@ function DeleteDialog({
       typeName={workflow.name}
       onConfirm={async () => {
         await remove.mutateAsync();
-        save.setGone();
+        // The guard of unsaved changes is gone with them, before the view is left.
+        flushSync(() => save.setGone());
+        onGone();
         showToast(`Workflow ${workflow.name} is deleted`);
-        // The guard of unsaved changes goes first.
-        setTimeout(onGone);
       }}
     >
       Its runs are stopped, its webhook answers 404, and its versions are gone. The records of its
