@@ -17,6 +17,12 @@ export const givenTime = z.codec(timeText, z.date(), {
   encode: (time) => time.toISOString(),
 });
 
+/**
+ * A schema with a name of its own, or null. `nullable()` would make null a part of the named schema in the documents, and
+ * so of every other field that refers to it.
+ */
+export const orNull = <Schema extends z.ZodType>(schema: Schema) => z.union([schema, z.null()]);
+
 /** A limit of a key or a user. */
 export const limit = (what: string) =>
   z

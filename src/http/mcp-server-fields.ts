@@ -143,7 +143,7 @@ const tool = z
     state: z.enum(TOOL_STATES).openapi({
       description:
         "Only `approved` ones are offered. `waiting`: new. `changed`: listed in another form than the approved one, " +
-        "which is shown. `gone`: approved, but listed no longer.",
+        "which is shown. `gone`: listed no longer; it was approved, or an administrator set its level.",
     }),
     parameters,
     schema_replaced: z.boolean().openapi({

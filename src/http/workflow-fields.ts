@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { RUN_STATUSES } from "../workflows/runs/run.ts";
-import { storableText, time } from "./fields.ts";
+import { orNull, storableText, time } from "./fields.ts";
 import { chatError } from "./openapi/documentation.ts";
 
 /** Fields that the routes of workflows share. */
@@ -128,7 +128,7 @@ export const workflow = z
     owner_id: z.string().nullable().openapi({ description: "Null: no user has it any more." }),
     ...definitionFields,
     version: z.int(),
-    webhook: webhook.nullable(),
+    webhook: orNull(webhook),
     schedules,
     queued: z.int().openapi({ description: "Runs that wait beside the running one." }),
     max_queued: z.int().openapi({ description: "How many may wait: `PIPELINE_MAX_QUEUED_RUNS`." }),

@@ -1,8 +1,9 @@
-import { realpath } from "node:fs/promises";
+import { type FileHandle, realpath } from "node:fs/promises";
 import { basename, join, resolve, sep } from "node:path";
 import { BACKUPS_FOLDER, databaseFolder, filesFolder, journalsFolder } from "../config/folders.ts";
 import type { Settings } from "../config/settings.ts";
 import { ServiceError } from "../core/service-error.ts";
+import { openRealFile } from "../lib/folders/open-real-file.ts";
 
 /** A folder of the server whose files tools and vector stores may read. */
 export interface FileConnection {
@@ -74,6 +75,11 @@ export function openFileConnections({
      * belongs to the service.
      */
     resolve: async (name: string, path: string) => resolveWithin(findOrThrow(name), hidden, path),
+    /**
+     * Opens a file as `resolve` finds it: what is read of it is what was checked, whatever takes its place meanwhile.
+     * Whoever gets it closes it. Rejects as `resolve` does, also for what is no regular file, and as the file system does.
+     */
+    open: async (name: string, path: string) => openWithin(findOrThrow(name), hidden, path),
   };
 }
 
@@ -101,6 +107,19 @@ async function resolveWithin(
     if (!isMissing(thrown)) throw thrown;
   }
   throw outside(name, path);
+}
+
+async function openWithin(
+  connection: FileConnection,
+  hidden: ProtectedFolders,
+  path: string,
+): Promise<FileHandle> {
+  const found = await resolveWithin(connection, hidden, path);
+  const file = await openRealFile(found).catch((thrown: unknown) => {
+    if (!isMissing(thrown)) throw thrown;
+  });
+  if (file === undefined) throw outside(connection.name, path);
+  return file;
 }
 
 /** Returns the protected folders free of symbolic links. */

@@ -9,7 +9,7 @@ import { followAssistants } from "./assistants/known-assistants.ts";
 import { checkStores } from "./check-stores.ts";
 import { createEmbedder } from "./embed-texts.ts";
 import { type FileConnections, openFileConnections } from "./file-connections.ts";
-import { createFileFromPath } from "./files/create-file.ts";
+import { createFileFromStream } from "./files/create-file.ts";
 import type { FileStore } from "./files/files.ts";
 import { openFiles } from "./files/open-files.ts";
 import { openChunkReader } from "./ingest/chunks/read-chunks.ts";
@@ -74,8 +74,8 @@ export async function openKnowledge(
     refuseOutgrown,
     isBusy: () => isBusy(),
     readChunks: reader.readChunks,
-    async takeFile(path, fields) {
-      const file = await createFileFromPath(files, path, { ...fields, purpose: "assistants" });
+    async takeFile(source, fields) {
+      const file = await createFileFromStream(files, source, { ...fields, purpose: "assistants" });
       return file.id;
     },
   });

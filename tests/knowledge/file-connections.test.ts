@@ -1,7 +1,9 @@
+import { execFileSync, spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ServiceError } from "../../src/core/service-error.ts";
 import { type FileConnections, openFileConnections } from "../../src/knowledge/file-connections.ts";
 
 let root: string;
@@ -17,6 +19,7 @@ beforeAll(async () => {
   await symlink(join(root, "secret"), join(root, "data/workspace/away"));
   await symlink(join(root, "secret/s.txt"), join(root, "data/workspace/away.txt"));
   await symlink("inner/a.txt", join(root, "data/workspace/alias.txt"));
+  execFileSync("mkfifo", [join(root, "data/workspace/pipe")]);
   connections = openFileConnections({
     DATA_DIR: join(root, "data"),
     WORKSPACE_DIR: undefined,
@@ -24,6 +27,15 @@ beforeAll(async () => {
   });
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
+
+async function read(path: string): Promise<string> {
+  const file = await connections.open("workspace", path);
+  try {
+    return await file.readFile("utf8");
+  } finally {
+    await file.close();
+  }
+}
 
 describe("file connections", () => {
   test("are the workspace and each watched folder, by unique names", () => {
@@ -57,6 +69,32 @@ describe("file connections", () => {
     await expect(connections.resolve("workspace", path)).rejects.toMatchObject({
       code: "not_found",
     });
+  });
+
+  test("open what they show, and nothing through a link that changes its target meanwhile", async () => {
+    const workspace = join(root, "data/workspace");
+    await mkdir(join(workspace, "turn/a"), { recursive: true });
+    await writeFile(join(workspace, "turn/a/s.txt"), "fine");
+    // A folder, and not a link, that changes places with another one.
+    const script =
+      'cd "$0" && while :; do mv turn/a turn/b; ln -s "$1" turn/a; rm turn/a; mv turn/b turn/a; done';
+    const turning = spawn("sh", ["-c", script, workspace, join(root, "secret")]);
+    const seen = new Set<string>();
+    try {
+      // Until it was seen in both states, and for many of the moments between them.
+      for (let trial = 0; trial < 2_000 || seen.size < 2; trial += 1) {
+        const reading = read("turn/a/s.txt");
+        seen.add(await reading.catch(({ code }: ServiceError) => code));
+      }
+    } finally {
+      turning.kill("SIGKILL");
+    }
+    expect(seen).toEqual(new Set(["fine", "not_found"]));
+  }, 60_000);
+
+  test.each(["missing.txt", "inner", "pipe", "away.txt"])("open no '%s'", async (path) => {
+    await expect(read(path)).rejects.toMatchObject({ code: "not_found" });
+    expect(await read("alias.txt")).toBe("a");
   });
 
   test("that do not exist are not found", async () => {

@@ -73,3 +73,13 @@ export function answersOf(operations: readonly NamedOperation[]) {
     })),
   );
 }
+
+/** The names of the schemas that allow null. */
+export function nullableSchemas({ components }: ApiDocument): readonly string[] {
+  const allowsNull = (schema: unknown): boolean => {
+    const { type, anyOf = [], oneOf = [] } = schema as Json;
+    const ways = [anyOf, oneOf].flat();
+    return [type].flat().includes("null") || ways.some(allowsNull);
+  };
+  return Object.keys(components.schemas).filter((name) => allowsNull(components.schemas[name]));
+}

@@ -19,9 +19,11 @@ export type RecordOf<Schema> =
         ? readonly RecordOf<Item>[]
         : Schema extends z.ZodNullable<infer Inner>
           ? RecordOf<Inner> | null
-          : Schema extends z.ZodOptional<infer Inner>
-            ? RecordOf<Inner> | undefined
-            : z.output<Schema>;
+          : Schema extends z.ZodUnion<readonly [infer Inner extends z.ZodType, z.ZodNull]>
+            ? RecordOf<Inner> | null
+            : Schema extends z.ZodOptional<infer Inner>
+              ? RecordOf<Inner> | undefined
+              : z.output<Schema>;
 
 type FieldsOf<Shape> = {
   readonly [Name in keyof Shape as Camel<Name & string>]: RecordOf<Shape[Name]>;
@@ -87,6 +89,11 @@ function shownValue(schema: z.core.$ZodType, value: unknown): JsonValue | undefi
   if (value === undefined || value === null) return value;
   if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) {
     return shownValue(schema.unwrap(), value);
+  }
+  if (schema instanceof z.ZodUnion) {
+    const [inner, ...others] = schema.options;
+    const isOrNull = others.length === 1 && others[0] instanceof z.ZodNull;
+    return inner !== undefined && isOrNull ? shownValue(inner, value) : (value as JsonValue);
   }
   if (schema instanceof z.ZodObject) return objectOf(schema, value as Record<string, unknown>);
   if (schema instanceof z.ZodArray) {

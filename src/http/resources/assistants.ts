@@ -43,7 +43,7 @@ const assistantQuery = z.strictObject({
 const COLLECTION = { path: "/v1/assistants", access: "caller", tag: "Assistants" } as const;
 const ONE = { ...COLLECTION, path: `${COLLECTION.path}/{id}` } as const;
 const forbidden = {
-  403: "The key is bound to an assistant, or only an administrator may set the field.",
+  403: "The key is bound to an assistant, only an administrator may set the field, or only a key with more rights.",
 };
 const unknown = { 404: "There is no such assistant for the caller." };
 
@@ -55,7 +55,7 @@ const CREATE = resourceRoute({
   description:
     "A model with instructions, knowledge and tools, which chats call by its name, its id or its slug as `model`. It " +
     "belongs to its creator. Only administrators share it, and give it connections, tools other than " +
-    "`search_knowledge`, or a `max_level` above `read_only`.",
+    "`search_knowledge`, or a `max_level` above `read_only`; a key of theirs within its own rights.",
   body: assistantBody,
   answer: { description: "The assistant.", schema: assistantSchema },
   errors: { ...forbidden, 404: "A vector store does not exist for the caller." },

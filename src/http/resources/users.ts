@@ -174,6 +174,7 @@ const DELETE = resourceRoute({
 /** `/api/admin/users`: the users, for administrators. */
 export function usersRoutes(deps: Deps): Router {
   const { access } = deps;
+  const { assistants } = deps.knowledge;
   const router = createRouter(deps);
   router.add(LIST, async (context) => {
     const { ids, ...query } = readQuery(context, userQuery);
@@ -196,7 +197,7 @@ export function usersRoutes(deps: Deps): Router {
     return jsonResponse(toJson(user, changed));
   });
   router.add(DELETE, async (context, caller) => {
-    await deleteUser(access, actorOf(context, caller), idOf(context));
+    await deleteUser(access, actorOf(context, caller), idOf(context), assistants.catchUp);
     return new Response(null, { status: 204 });
   });
   return router;

@@ -4,6 +4,7 @@ import type { Log } from "../../lib/log.ts";
 import { within } from "../../lib/time/within.ts";
 import type { Readiness } from "../../operations/health.ts";
 import { jsonResponse } from "../answers/json-response.ts";
+import { orNull } from "../fields.ts";
 import { licenseState } from "../license-state.ts";
 import { NO_SECURITY, refusal } from "../openapi/documentation.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
@@ -13,7 +14,7 @@ import { createRouter, type Router } from "../request/routes/router.ts";
 const ENGINE_PATIENCE_MS = 1_000;
 
 /** Null while the server starts: `while-starting.ts` answers then. */
-const license = z.union([licenseState, z.null()]);
+const license = orNull(licenseState);
 
 const health = z
   .object({

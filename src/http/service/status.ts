@@ -8,7 +8,7 @@ import { outboxFigures } from "../../queue/figures.ts";
 import { countWaitingTools } from "../../tools/servers/tool-servers.ts";
 import { countFailingWorkflows } from "../../workflows/records/workflows.ts";
 import { jsonResponse } from "../answers/json-response.ts";
-import { count } from "../fields.ts";
+import { count, orNull } from "../fields.ts";
 import { licenseState } from "../license-state.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { createRouter, type Router } from "../request/routes/router.ts";
@@ -55,9 +55,9 @@ const status = z
     failing_workflows: count.openapi({
       description: "Workflows that the caller sees whose last run failed.",
     }),
-    administration: administration
-      .nullable()
-      .openapi({ description: "For administrators; null for others." }),
+    administration: orNull(administration).openapi({
+      description: "For administrators; null for others.",
+    }),
   })
   .openapi("Status", {
     example: {

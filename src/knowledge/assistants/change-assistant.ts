@@ -28,7 +28,7 @@ const ASSISTANTS_MAX = 100;
 /**
  * Creates an assistant that the actor owns. Rejects with `invalid_value` for a name that is taken, a model that is not
  * listed or an unknown tool, with `not_found` for a vector store that is not the actor's to use, and with
- * `insufficient_permission` for what only an administrator gives.
+ * `insufficient_permission` for what only an administrator gives, or a key with more rights.
  */
 export async function createAssistant(
   desk: Assistants,
@@ -37,7 +37,6 @@ export async function createAssistant(
 ): Promise<Assistant> {
   const { caller } = actor;
   refuseBoundKeyHere(caller);
-  refuseGrants(caller, given, NEW_ASSISTANT);
   const id = `asst_${randomBase62(ID_LENGTH)}`;
   const taken = await checkModels(desk, given, NEW_ASSISTANT);
   return change(desk, actor, frame(desk, "create", id), async (transaction, changeSeq) => {
@@ -88,7 +87,6 @@ export async function updateAssistant(
     const before = await readChangeable(transaction, actor, id);
     const changed = changedFields(before, patchOf(before));
     if (Object.keys(changed).length === 0) return { result: before, details: null };
-    refuseGrants(actor.caller, changed, before);
     const { ownerId } = before;
     await checkFields(transaction, { desk, actor, ownerId, given: changed, before });
     const { name } = changed;
@@ -156,6 +154,7 @@ async function checkFields(
   transaction: Db,
   { desk, actor, ownerId, given, before }: Check,
 ): Promise<void> {
+  await refuseGrants(transaction, actor.caller, given, before);
   refuseUnknownTools(given.tools, before.tools, desk.isTool);
   const added = given.vectorStoreIds?.filter((id) => !before.vectorStoreIds.includes(id));
   await refuseForeignStores(transaction, { caller: actor.caller, ownerId }, added ?? []);

@@ -1,4 +1,3 @@
-import { createReadStream } from "node:fs";
 import { inArray } from "drizzle-orm";
 import type { AnyActor } from "../../access/actor.ts";
 import { confirmActor } from "../../access/confirm-actor.ts";
@@ -44,18 +43,18 @@ export async function createFile(
 }
 
 /**
- * Takes a file from another folder, for work of the gateway itself: its folder has fired the event. Rejects with
- * `storage_unavailable` or `request_too_large`, and as the file system does when the source cannot be read.
+ * Takes the bytes of a file of another folder, for work of the gateway itself: its folder has fired the event. Rejects
+ * with `storage_unavailable` or `request_too_large`, and as the source does when it cannot be read.
  */
-export async function createFileFromPath(
+export async function createFileFromStream(
   store: FileStore,
-  path: string,
+  source: AsyncIterable<Uint8Array>,
   fields: NewFile,
 ): Promise<StoredFile> {
   const draft = await inFilesDir(() => store.originals.begin());
   try {
     let length = 0;
-    for await (const bytes of createReadStream(path)) {
+    for await (const bytes of source) {
       length += bytes.length;
       if (length > store.maxBytes) throw tooLarge(store);
       await inFilesDir(() => draft.write(bytes));

@@ -1,4 +1,3 @@
-import { lstat } from "node:fs/promises";
 import { and, eq, gt, inArray, isNull, max, or, sql } from "drizzle-orm";
 import { ServiceError } from "../../core/service-error.ts";
 import { type Db, withTransaction } from "../../db/context.ts";
@@ -21,8 +20,11 @@ const ORPHAN_SECONDS = 86_400;
 /** The name of a file whose own one has no character that can be shown. */
 const UNNAMED = "unnamed";
 
-/** Makes a file of the gateway of one in a folder, and resolves with its id. */
-export type TakeFile = (path: string, fields: Omit<NewFile, "purpose">) => Promise<string>;
+/** Makes a file of the gateway of the bytes of one in a folder, and resolves with its id. */
+export type TakeFile = (
+  source: AsyncIterable<Uint8Array>,
+  fields: Omit<NewFile, "purpose">,
+) => Promise<string>;
 
 export interface FolderParts {
   readonly db: Db;
@@ -138,15 +140,18 @@ async function takeFile(
   }: FolderOfStore & { readonly ownerId: string | null; readonly seen: SeenFile },
 ): Promise<TakenFile | undefined> {
   try {
-    const resolved = await connections.resolve(connection, path);
-    const stat = await lstat(resolved);
-    if (!stat.isFile() || stat.size > maxBytes) return undefined;
-    const filename = cleanFilename(path) ?? UNNAMED;
-    // Readers of the store find it there; as a file of its own it belongs to the store's owner, whoever reads the store.
-    const fileId = await takeFile(resolved, {
-      ...{ filename, ownerId, visibility: "private", expiresAfter: ORPHAN_SECONDS },
-    });
-    return { fileId, sourcePath: path, sourceSize, sourceModifiedMs };
+    const file = await connections.open(connection, path);
+    try {
+      if ((await file.stat()).size > maxBytes) return undefined;
+      const filename = cleanFilename(path) ?? UNNAMED;
+      // Readers of the store find it there; as a file of its own it belongs to the store's owner, whoever reads the store.
+      const fileId = await takeFile(file.createReadStream({ autoClose: false }), {
+        ...{ filename, ownerId, visibility: "private", expiresAfter: ORPHAN_SECONDS },
+      });
+      return { fileId, sourcePath: path, sourceSize, sourceModifiedMs };
+    } finally {
+      await file.close();
+    }
   } catch (thrown) {
     if (!isOfSource(thrown)) throw thrown;
     log.warn(

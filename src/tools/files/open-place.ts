@@ -1,25 +1,19 @@
 import {
   closeSync,
   constants,
-  existsSync,
   fstatSync,
   lstatSync,
   openSync,
   readdirSync,
-  readlinkSync,
   realpathSync,
   type Stats,
 } from "node:fs";
 import { isBelow, isProtected, type ProtectedFolders } from "../../knowledge/file-connections.ts";
+import { openedPath, pathOfDescriptor, READ_FLAGS } from "../../lib/folders/opened-path.ts";
 import { type BytePath, bytePath, bytesOf, shownPath } from "./byte-path.ts";
 import { FileFault, type Place } from "./file-job.ts";
 
 // Everything here blocks. It runs in a process of its own, which is killed when it takes too long.
-
-/** Names what is open, whatever was put in its place since. */
-const DESCRIPTORS = existsSync("/proc/self/fd") ? "/proc/self/fd" : undefined;
-/** Without these flags opening a pipe waits for a writer, and a terminal may become the process's own. */
-const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 /** A connection whose folder is there. Its paths are free of symbolic links. */
 export interface OpenPlace {
@@ -62,7 +56,7 @@ export function openFile(place: OpenPlace, path: BytePath): Opened {
   return tryToOpen(path, () => {
     const stat = lstatSync(bytesOf(real));
     if (!stat.isFile()) throw noFile(path, stat);
-    return openChecked(place, path, { real, flags: READ });
+    return openChecked(place, path, { real, flags: READ_FLAGS });
   });
 }
 
@@ -70,7 +64,7 @@ export function openFile(place: OpenPlace, path: BytePath): Opened {
 export function openFolder(place: OpenPlace, path: BytePath): Opened {
   const real = absolute(place, path);
   if (!isReadablePath(place, real)) throw unknown(place, path);
-  const flags = READ | constants.O_DIRECTORY;
+  const flags = READ_FLAGS | constants.O_DIRECTORY;
   return tryToOpen(path, () => openChecked(place, path, { real, flags }));
 }
 
@@ -106,24 +100,13 @@ function openChecked(place: OpenPlace, path: BytePath, { real, flags }: Target):
     const stat = fstatSync(descriptor);
     const isFolder = (flags & constants.O_DIRECTORY) !== 0;
     if (!(isFolder ? stat.isDirectory() : stat.isFile())) throw noFile(path, stat);
-    if (!isReadablePath(place, openedPath(descriptor, real, stat))) throw unknown(place, path);
-    const opened = DESCRIPTORS === undefined ? real : `${DESCRIPTORS}/${descriptor}`;
-    return { path: opened, descriptor, size: stat.size, close };
+    const now = openedPath(descriptor, bytesOf(real))?.toString("latin1");
+    if (now === undefined || !isReadablePath(place, now)) throw unknown(place, path);
+    return { path: pathOfDescriptor(descriptor, real), descriptor, size: stat.size, close };
   } catch (thrown) {
     close();
     throw thrown;
   }
-}
-
-/** Returns where a file is now that is open; an empty path when that is not known. */
-function openedPath(descriptor: number, path: BytePath, { dev, ino }: Stats): BytePath {
-  if (DESCRIPTORS !== undefined) {
-    return readlinkSync(`${DESCRIPTORS}/${descriptor}`, { encoding: "latin1" });
-  }
-  const real = realPath(path);
-  if (real === undefined) return "";
-  const stat = lstatSync(bytesOf(real));
-  return stat.dev === dev && stat.ino === ino ? real : "";
 }
 
 function absolute({ root }: OpenPlace, path: BytePath): BytePath {

@@ -11,7 +11,7 @@ export type ToolRow = typeof mcpServerTools.$inferSelect;
 
 /**
  * The state of a tool of a tool server. Only the approved ones are offered. `waiting`: never approved. `changed`: the
- * server lists another definition than the approved one. `gone`: approved, but no longer listed.
+ * server lists another definition than the approved one. `gone`: no longer listed; what was approved or set of it stays.
  */
 export const TOOL_STATES = ["approved", "waiting", "changed", "gone"] as const;
 export type ToolState = (typeof TOOL_STATES)[number];
@@ -96,8 +96,8 @@ export function readDefinition(stored: JsonObject): ListedTool {
 }
 
 export function stateOf({ approved, listed }: Pick<ToolRow, "approved" | "listed">): ToolState {
-  if (approved === null) return "waiting";
   if (listed === null) return "gone";
+  if (approved === null) return "waiting";
   // A form of results that was approved without its schema is the same tool.
   const { outputSchema: _outputSchema, ...rest } = listed;
   const compared = approved["outputSchema"] === undefined ? rest : listed;

@@ -173,11 +173,14 @@ export function showWithTools(
   };
 }
 
+/** Of a tool that has gone and was never approved, only the level is kept. */
+const UNKNOWN_DEFINITION: JsonObject = { description: "" };
+
 /** An approved tool is shown as it is offered, or was; one that waits as it is listed. */
 function showTool(tool: ToolRow, published: string | null): Omit<ShownTool, "schemaReplaced"> {
   const state = stateOf(tool);
   const { description, inputSchema, annotations } = readDefinition(
-    tool.approved ?? tool.listed ?? {},
+    tool.approved ?? tool.listed ?? UNKNOWN_DEFINITION,
   );
   return {
     name: tool.name,

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { describe, expect, it } from "vitest";
 import { toJson, toRecord } from "../../../src/http/answers/to-json.ts";
-import { time, unixTime } from "../../../src/http/fields.ts";
+import { orNull, time, unixTime } from "../../../src/http/fields.ts";
 
 const thing = z.object({
   object: z.literal("thing"),
@@ -11,6 +11,8 @@ const thing = z.object({
   note: z.string().optional(),
   limits: z.object({ per_minute: z.int().nullable() }),
   parts: z.array(z.object({ part_name: z.string() })),
+  owner: orNull(z.object({ user_name: z.string(), made_at: time })),
+  successor: orNull(z.object({ user_name: z.string() })),
   scope: z.object({ sql_names: z.array(z.string()) }).readonly(),
 });
 
@@ -21,6 +23,8 @@ describe("a record as JSON", () => {
     usedAt: 1_000,
     limits: { perMinute: null },
     parts: [{ partName: "first" }],
+    owner: { userName: "a", madeAt: new Date(0), passwordHash: "hash" },
+    successor: null,
     scope: { sql_names: ["a"] },
   };
 
@@ -32,6 +36,8 @@ describe("a record as JSON", () => {
       used_at: "1970-01-01T00:00:01.000Z",
       limits: { per_minute: null },
       parts: [{ part_name: "first" }],
+      owner: { user_name: "a", made_at: "1970-01-01T00:00:00.000Z" },
+      successor: null,
       scope: { sql_names: ["a"] },
     });
   });

@@ -6,6 +6,7 @@ import {
   examplesOf,
   type Json,
   type NamedOperation,
+  nullableSchemas,
   operationsOf,
   partsOf,
   resolve,
@@ -54,6 +55,10 @@ describe("GET /api/openapi.json", () => {
       return (await fetch(gateway.url + PATH, { headers })).status;
     };
     expect([await status(), await status(TEST_KEY), await status(admin)]).toEqual([401, 403, 200]);
+  });
+
+  it("has no named schema that allows null: each field that refers to one would", () => {
+    expect(nullableSchemas(document)).toEqual([]);
   });
 
   it("describes /api/* only, each operation with an id, a summary, a tag and its answers", () => {

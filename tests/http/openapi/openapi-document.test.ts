@@ -7,6 +7,7 @@ import {
   answersOf,
   examplesOf,
   type Json,
+  nullableSchemas,
   type Operation,
   operationsOf,
   partsOf,
@@ -77,6 +78,10 @@ describe("4.6 GET /v1/openapi.json", () => {
     health = (await answer.json()) as Json;
   });
   afterAll(() => gateway?.stop());
+
+  it("has no named schema that allows null: each field that refers to one would", () => {
+    expect(nullableSchemas(document)).toEqual([]);
+  });
 
   it("is the definition of this version, the same on each call", async () => {
     expect(document.openapi).toMatch(/^3\.1\./);

@@ -367,6 +367,56 @@ describe.each(stores)("4.1 /v1/assistants on %s", (_name, serverUrl) => {
     await call({ method: "DELETE", path: `${PATH}/${given.body.id}`, token: admin });
   });
 
+  describe("from a key of an administrator", () => {
+    const ALL = { tools: ["*"], sql_connections: ["*"] };
+    const keyOf = async (rights: Record<string, unknown>) =>
+      (await addKey(served.url, admin, "an administrator's", rights)).key;
+    const had = {
+      ...{ tools: ["mcp_a_*"], sql_connections: ["crm"], file_connections: ["reports"] },
+      max_level: "write",
+    };
+
+    it.each([
+      ["ext.max_level", {}, { max_level: "full_auto" }],
+      ["ext.tools", {}, { tools: ["*"] }],
+      ["ext.sql_connections", {}, { sql_connections: ["*"] }],
+      ["ext.file_connections", {}, { file_connections: ["inbox"] }],
+      ["ext.tools", { tools: ["find_*"], sql_connections: [] }, { tools: ["mcp_b_*"] }],
+      ["ext.file_connections", { ...ALL, tools: ["find_*"] }, { file_connections: ["inbox"] }],
+    ])("gets no %s beyond the scope %j: %j", async (param, scope, ext) => {
+      const token = await keyOf({
+        ...{ max_level: "write", tool_scope: { tools: [], sql_connections: [], ...scope } },
+      });
+      expect(await refused({ ext }, token)).toEqual([403, "insufficient_permission", param]);
+      const { id } = await created({ ext: had }, admin);
+      const path = `${PATH}/${id}`;
+      expect(await refused({ ext }, token, path)).toEqual([403, "insufficient_permission", param]);
+      // What it had may stay, and become less.
+      const less = { ...had, tools: ["mcp_a_x_*", "search_knowledge"], max_level: "read_only" };
+      expect((await post({ ext: less }, token, path)).body.ext).toMatchObject(less);
+    });
+
+    it("gets nothing more while it may do more than the key", async () => {
+      const token = await keyOf({ tool_scope: ALL });
+      const { id } = await created({ ext: had }, admin);
+      const path = `${PATH}/${id}`;
+      for (const name of ["tools", "sql_connections", "file_connections"] as const) {
+        const ext = { [name]: [...had[name], "search_knowledge", "inbox_*"] };
+        expect(await refused({ ext }, token, path)).toEqual([
+          ...[403, "insufficient_permission", `ext.${name}`],
+        ]);
+      }
+      const ext = { max_level: "read_only", tools: ["*"] };
+      expect((await post({ ext }, token, path)).body.ext).toMatchObject(ext);
+    });
+
+    it("gets what the key has", async () => {
+      const token = await keyOf({ max_level: "full_auto", tool_scope: ALL });
+      const ext = { ...had, max_level: "full_auto" };
+      expect((await created({ ext }, token)).ext).toMatchObject(ext);
+    });
+  });
+
   it("may be narrowed by its owner, and not widened again", async () => {
     const { id } = await created();
     const path = `${PATH}/${id}`;

@@ -1,5 +1,7 @@
 import { sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { createUser } from "../../../src/access/users/create-user.ts";
+import { deleteUser } from "../../../src/access/users/delete-user.ts";
 import { ServiceError } from "../../../src/core/service-error.ts";
 import type { Database } from "../../../src/db/database.ts";
 import {
@@ -68,6 +70,21 @@ describe("the assistants in memory", () => {
     expect([id, "help", "support"].map(one.idOf)).toEqual([undefined, undefined, undefined]);
     await expect.poll(() => other.idOf(id), soon).toBeUndefined();
     expect(other.known.list(here.admin.caller)).toEqual([]);
+  });
+
+  it("have no owner any more as soon as the owner is deleted", async () => {
+    const [one, other] = [await replica(), await replica()];
+    const username = "an-owner";
+    const added = await createUser(here.access, here.admin, { username, role: "user" });
+    const owner = await here.actorFor(username, added.password ?? "");
+    const { id } = await createAssistant(one.desk, owner, { name: "Left" });
+    const ownerIn = ({ known }: FollowedAssistants) => known.find(id, here.admin.caller)?.ownerId;
+    expect(ownerIn(one)).toBe(added.user.id);
+    await expect.poll(() => ownerIn(other), soon).toBe(added.user.id);
+
+    await deleteUser(here.access, here.admin, added.user.id, one.catchUp);
+    expect(ownerIn(one)).toBeNull();
+    await expect.poll(() => ownerIn(other), soon).toBeNull();
   });
 
   it("are all there after a start, more than one page of them, and no longer those deleted meanwhile", async () => {

@@ -1,4 +1,11 @@
-import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  createReadStream,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { mkdtemp, rename } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +16,7 @@ import { auditLog } from "../../../src/db/tables/audit-log.ts";
 import { installation } from "../../../src/db/tables/installation.ts";
 import { chunks, files, vectorStoreFiles, vectorStores } from "../../../src/db/tables/knowledge.ts";
 import { outboxEvents } from "../../../src/db/tables/outbox.ts";
-import { createFile, createFileFromPath } from "../../../src/knowledge/files/create-file.ts";
+import { createFile, createFileFromStream } from "../../../src/knowledge/files/create-file.ts";
 import { deleteExpiredFiles, deleteFile } from "../../../src/knowledge/files/delete-files.ts";
 import { cleanUpFiles } from "../../../src/knowledge/files/file-jobs.ts";
 import {
@@ -55,6 +62,9 @@ afterAll(() => database.close());
 
 const isThere = ({ sha256 }: { readonly sha256: string }) =>
   existsSync(store.originals.pathOf(sha256));
+async function* bytesOf(path: string) {
+  yield* createReadStream(path);
+}
 const drafts = () => readdirSync(join(folder, "files", "drafts"));
 const eventsOf = async () =>
   (await database.db.select().from(outboxEvents)).map(({ kind, body }) => ({ kind, body }));
@@ -163,14 +173,23 @@ describe("4.6 files", () => {
     const path = join(folder, "source.txt");
     writeFileSync(path, "from a folder");
     const fields = { filename: "source.txt", purpose: "assistants", ownerId: "usr_1" };
-    const taken = await createFileFromPath(store, path, { ...fields, visibility: "everyone" });
+    const taken = await createFileFromStream(store, bytesOf(path), {
+      ...fields,
+      visibility: "everyone",
+    });
     expect(taken).toMatchObject({ bytes: 13, visibility: "everyone" });
     expect(readFileSync(await findOriginal(store, taken), "utf8")).toBe("from a folder");
     expect(existsSync(path)).toBe(true);
-    const missing = createFileFromPath(store, `${path}.gone`, { ...fields, visibility: "private" });
+    const missing = createFileFromStream(store, bytesOf(`${path}.gone`), {
+      ...fields,
+      visibility: "private",
+    });
     await expect(missing).rejects.toMatchObject({ code: "ENOENT" });
     const small = { ...store, maxBytes: 12 };
-    const large = createFileFromPath(small, path, { ...fields, visibility: "private" });
+    const large = createFileFromStream(small, bytesOf(path), {
+      ...fields,
+      visibility: "private",
+    });
     await expect(large).rejects.toMatchObject({ code: "request_too_large" });
     expect(drafts()).toEqual([]);
     await database.db.insert(vectorStores).values({ id: "vs_1", name: "one", embeddingModel: "m" });

@@ -1,5 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -190,6 +197,23 @@ it("reads files of its connection alone, and only databases", async () => {
     const failure = await failureOf(stage.read(await save(file), "select * from sqlite_schema"));
     expect([file, failure.message]).toEqual([file, expect.stringMatching(words)]);
     expect(failure.name).toBe("ServiceError");
+  }
+});
+
+it("reads nothing through a link that took the place of a folder after it was checked", async () => {
+  const { workspace } = stage;
+  symlinkSync("deep", join(workspace, "swapped"));
+  const files = { resolve: async () => join(realpathSync(workspace), "swapped", "shop.db") };
+  const driver = openSqliteDriver({ files });
+  try {
+    const session = await driver.open(
+      { connection: shop, password: null },
+      new AbortController().signal,
+    );
+    const query = { sql: "select 1", maxRows: 1, maxBytes: 1_000, timeoutMs: 60_000 };
+    expect((await failureOf(session.read(query))).message).toMatch(/place has changed/);
+  } finally {
+    driver.close();
   }
 });
 

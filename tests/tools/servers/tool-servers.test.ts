@@ -140,6 +140,29 @@ describe("a tool server", () => {
     expect(gateway.source.list()).toMatchObject([{ name: "mcp_tickets_read", level: "full_auto" }]);
   });
 
+  it("keeps the level that was set for a tool which waits, also when it leaves the tool out once", async () => {
+    const gateway = await replica();
+    const server = await serve(WRITE);
+    const { id } = await gateway.save({ name: "tickets", url: server.url });
+    server.offer(WRITE, READ);
+    await gateway.checkAll();
+    const change = { id, tool: "mcp_tickets_read", level: "full_auto" } as const;
+    await setToolLevel(gateway.toolServers, here.admin, change);
+    server.offer(WRITE);
+    await gateway.checkAll();
+    expect(gateway.show(id).tools[0]).toMatchObject({
+      ...{ name: "read", state: "gone", description: "", level: "full_auto" },
+    });
+    expect(gateway.offered()).toEqual(["mcp_tickets_write"]);
+    await approveTools(gateway.toolServers, here.admin, { id });
+    server.offer(WRITE, READ);
+    await gateway.checkAll();
+    expect(statesOf(gateway, id)).toEqual({ read: "waiting", write: "approved" });
+    await approveTools(gateway.toolServers, here.admin, { id });
+    const offered = gateway.source.list().map(({ name, level }) => [name, level]);
+    expect(offered).toContainEqual(["mcp_tickets_read", "full_auto"]);
+  });
+
   it("whose tool gets another level while a model calls it does not run it as it was", async () => {
     const gateway = await replica();
     const server = await serve(WRITE);

@@ -47,6 +47,7 @@ describe("a tool of a tool server", () => {
     expect(stateOf({ approved: null, listed: approved })).toBe("waiting");
     expect(stateOf({ approved, listed: { ...approved } })).toBe("approved");
     expect(stateOf({ approved, listed: null })).toBe("gone");
+    expect(stateOf({ approved: null, listed: null })).toBe("gone");
     const others: Partial<ListedTool>[] = [
       { description: "Does a. " },
       { inputSchema: { type: "object", properties: {} } },
@@ -99,6 +100,9 @@ describe("a list of tools beside the stored ones", () => {
       row("returned", { listed: null }),
       row("lost"),
       row("never approved", { approved: null }),
+      row("with a level", { approved: null, level: "full_auto" }),
+      row("gone with a level", { approved: null, level: "full_auto", listed: null }),
+      row("gone without", { approved: null, listed: null }),
     ];
     const changes = mergeList(stored, [listed("same"), changed, listed("returned"), listed("new")]);
     expect(changes).toEqual({
@@ -106,8 +110,8 @@ describe("a list of tools beside the stored ones", () => {
         name: tool.name,
         listed: definitionOf(tool),
       })),
-      gone: ["lost"],
-      forgotten: ["never approved"],
+      gone: ["lost", "with a level"],
+      forgotten: ["never approved", "gone without"],
     });
   });
 });

@@ -1,4 +1,4 @@
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +7,7 @@ import type { Database } from "../../../src/db/database.ts";
 import { workflowMarks } from "../../../src/db/tables/workflows.ts";
 import { openFileConnections } from "../../../src/knowledge/file-connections.ts";
 import type { JsonObject } from "../../../src/lib/json/json.ts";
+import { beginWorkspaceFile } from "../../../src/workflows/steps/shared/workspace-file.ts";
 import type { StepServices } from "../../../src/workflows/steps/step-services.ts";
 import { writeFileStep } from "../../../src/workflows/steps/write-file.ts";
 import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
@@ -27,12 +28,9 @@ beforeEach(async () => {
 afterEach(() => rmSync(data, { recursive: true, force: true }));
 afterAll(() => database?.close());
 
+const folders = () => ({ WORKSPACE_DIR: workspace, WATCH_DIRS: [], DATA_DIR: data });
 function write(settings: JsonObject, more: Partial<StepCase> = {}) {
-  const fileConnections = openFileConnections({
-    WORKSPACE_DIR: workspace,
-    WATCH_DIRS: [],
-    DATA_DIR: data,
-  });
+  const fileConnections = openFileConnections(folders());
   const services = { database, rowProcess: plainRowProcess, fileConnections };
   const kind = writeFileStep(services as unknown as StepServices);
   return runStep(kind, { settings, run: { id: "run_7", chain: ["wf_first"] }, ...more });
@@ -150,6 +148,41 @@ describe("write_file", () => {
     await write({ path: "f.csv" }, { rows: ROWS });
     expect(await readFile(join(outside, "kept.csv"), "utf8")).toBe("kept");
     expect(await text("f.csv")).toContain("Bolt");
+  });
+
+  test("does not follow a link that takes the place of a folder while the file is begun", async () => {
+    const outside = join(data, "outside");
+    await mkdir(outside);
+    await mkdir(join(workspace, "out"), { recursive: true });
+    const connections = openFileConnections(folders());
+    const swapping = {
+      find: connections.find,
+      get hidden() {
+        renameSync(join(workspace, "out"), join(workspace, "moved"));
+        symlinkSync(outside, join(workspace, "out"));
+        return connections.hidden;
+      },
+    };
+    const beginning = beginWorkspaceFile(swapping, "out/f.csv");
+    await expect(beginning).rejects.toMatchObject({ code: "path_refused" });
+    expect(await readdir(outside)).toEqual([]);
+  });
+
+  test("writes into the folder in which the file was begun, whatever took its place since", async () => {
+    const outside = join(data, "outside");
+    await mkdir(outside);
+    const draft = await beginWorkspaceFile(openFileConnections(folders()), "out/f.csv");
+    try {
+      renameSync(join(workspace, "out"), join(workspace, "moved"));
+      symlinkSync(outside, join(workspace, "out"));
+      await draft.write("text");
+      await draft.finish();
+      await draft.place();
+    } finally {
+      await draft.discard();
+    }
+    expect(await readdir(outside)).toEqual([]);
+    expect(await text("moved/f.csv")).toBe("text");
   });
 
   test("says so when the folder cannot be written, as a failure that may pass", async () => {

@@ -1,6 +1,7 @@
 // The program of the process that reads SQLite files: each job is a query, its results are the columns and the rows.
 import fs from "node:fs";
 import { createRequire } from "node:module";
+import { isInItsFolder, READ_FLAGS } from "../../../lib/folders/opened-path.ts";
 import type { JsonValue } from "../../../lib/json/json.ts";
 import type { SqlParameter } from "../../../lib/sql-gate/tokens/fill-placeholders.ts";
 import { serveJobs } from "../../../lib/worker/serve-jobs.ts";
@@ -50,7 +51,6 @@ const PRAGMAS = [
 ];
 
 const { openSync, fstatSync, readSync, closeSync, statSync } = fs;
-const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
 /** The file of the current job. */
 let current = "";
 const { Database } = createRequire(import.meta.url)("node-sqlite3-wasm") as Library;
@@ -163,15 +163,15 @@ function confine(): void {
       if (path !== `${current}-wal`) return refuse();
       // The library would create a missing log; an empty one means the same.
       const isThere = statSync(path, { throwIfNoEntry: false }) !== undefined;
-      return isThere ? openFile(path) : openSync("/dev/null", O_RDONLY);
+      return isThere ? openFile(path) : openSync("/dev/null", READ_FLAGS);
     },
   });
 }
 
-/** A link that took the file's place is not followed, and a pipe does not make the process wait. */
+/** A link that took the place of the file or of a level is not followed, and a pipe does not make the process wait. */
 function openFile(path: string): number {
-  const file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  if (fstatSync(file).isFile()) return file;
+  const file = openSync(path, READ_FLAGS);
+  if (fstatSync(file).isFile() && isInItsFolder(file, path)) return file;
   closeSync(file);
-  throw new DriverFault("file", "It is no regular file.");
+  throw new DriverFault("file", "It is no regular file, or its place has changed.");
 }

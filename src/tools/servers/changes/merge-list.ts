@@ -8,9 +8,9 @@ import { definitionOf } from "../tool-server.ts";
 export interface ListChanges {
   /** Tools that are new, changed or back, as they are listed now. */
   readonly listed: readonly { readonly name: string; readonly listed: JsonObject }[];
-  /** Approved tools that are listed no longer. */
+  /** Tools that are listed no longer, and are approved or have a level that an administrator set. */
   readonly gone: readonly string[];
-  /** Tools that were never approved and are listed no longer. */
+  /** Tools that are listed no longer, and of which nobody has decided anything. */
   readonly forgotten: readonly string[];
 }
 
@@ -25,9 +25,15 @@ export function mergeList(
   const listed = definitions
     .filter((now) => !isDeepStrictEqual(before.get(now.name)?.listed, now))
     .map((now) => ({ name: now.name, listed: now }));
-  const missing = stored.filter((row) => !names.has(row.name) && row.listed !== null);
-  const gone = missing.filter(({ approved }) => approved !== null).map(({ name }) => name);
-  const forgotten = missing.filter(({ approved }) => approved === null).map(({ name }) => name);
-  if (listed.length + missing.length === 0) return undefined;
-  return { listed, gone, forgotten };
+  const missing = stored.filter((row) => !names.has(row.name));
+  // A server that leaves a tool out once must not raise it to the level that its annotations claim.
+  const isDecided = ({ approved, level }: ToolRow) => approved !== null || level !== null;
+  const gone = missing.filter((row) => isDecided(row) && row.listed !== null);
+  const forgotten = missing.filter((row) => !isDecided(row));
+  if (listed.length + gone.length + forgotten.length === 0) return undefined;
+  return { listed, gone: gone.map(nameOf), forgotten: forgotten.map(nameOf) };
+}
+
+function nameOf({ name }: ToolRow): string {
+  return name;
 }

@@ -10,8 +10,8 @@ import {
 } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { FileConnections } from "../../../knowledge/file-connections.ts";
-import { isBelow, isProtected, WORKSPACE } from "../../../knowledge/file-connections.ts";
-import { syncFolder } from "../../../lib/folders/sync-folder.ts";
+import { isProtected, WORKSPACE } from "../../../knowledge/file-connections.ts";
+import { openedPath, pathOfDescriptor, READ_FLAGS } from "../../../lib/folders/opened-path.ts";
 import { randomBase62 } from "../../../lib/id.ts";
 import { StepFailure } from "../../runs/run.ts";
 
@@ -43,22 +43,66 @@ export async function beginWorkspaceFile(
   const folder = connections.find(WORKSPACE)?.folder ?? "";
   await mkdir(folder, { recursive: true });
   const root = await realpath(folder);
-  let parent = root;
-  for (const level of levels.slice(0, -1)) {
-    parent = join(parent, level);
-    await makeLevel(parent);
+  const target = join(root, ...levels);
+  if (isProtected(connections.hidden, root, target)) throw refused(path);
+  const parent = await openFolder(root, levels.slice(0, -1));
+  try {
+    // All names from here on are looked up in the folder that is open: its path may lead elsewhere by now.
+    const within = pathOfDescriptor(parent.fd, dirname(target));
+    const name = basename(target);
+    const found = await lstat(`${within}/${name}`).catch(() => undefined);
+    if (found?.isDirectory() === true)
+      throw new StepFailure("path_refused", `'${path}' is a folder. Name a file in it.`);
+    return await openDraft({ path: target, parent, within, name });
+  } catch (thrown) {
+    await parent.close();
+    throw thrown;
   }
-  const target = join(parent, levels.at(-1) ?? "");
-  const isOutside = !isBelow(root, await realpath(parent));
-  if (isOutside || isProtected(connections.hidden, root, target)) throw refused(path);
-  const found = await lstat(target).catch(() => undefined);
-  if (found?.isDirectory() === true)
-    throw new StepFailure("path_refused", `'${path}' is a folder. Name a file in it.`);
-  return openDraft(target);
 }
 
-async function openDraft(path: string): Promise<WorkspaceDraft> {
-  const draft = join(dirname(path), `.${basename(path).slice(0, 60)}.${randomBase62(12)}.tmp`);
+const FOLDER_FLAGS = READ_FLAGS | constants.O_DIRECTORY;
+const NO_FOLDER = new Set(["ENOTDIR", "ELOOP"]);
+
+/** Opens a folder level by level, each in the one before it, and makes those that are missing. */
+async function openFolder(root: string, levels: readonly string[]): Promise<FileHandle> {
+  let folder = await open(root, FOLDER_FLAGS);
+  try {
+    let path = root;
+    for (const level of levels) {
+      const place = `${pathOfDescriptor(folder.fd, path)}/${level}`;
+      const next = await openLevel(place, level);
+      await folder.close();
+      folder = next;
+      path = join(path, level);
+    }
+    const opened = openedPath(folder.fd, Buffer.from(path))?.toString();
+    if (opened !== path) throw refused(levels.join("/"));
+    return folder;
+  } catch (thrown) {
+    await folder.close();
+    throw thrown;
+  }
+}
+
+async function openLevel(place: string, level: string): Promise<FileHandle> {
+  await mkdir(place, { mode: 0o750 }).catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code !== "EEXIST") throw thrown;
+  });
+  return open(place, FOLDER_FLAGS).catch((thrown: NodeJS.ErrnoException) => {
+    throw NO_FOLDER.has(thrown.code ?? "") ? refused(level) : thrown;
+  });
+}
+
+interface Place {
+  readonly path: string;
+  readonly parent: FileHandle;
+  /** A path of the parent. */
+  readonly within: string;
+  readonly name: string;
+}
+
+async function openDraft({ path, parent, within, name }: Place): Promise<WorkspaceDraft> {
+  const draft = `${within}/.${name.slice(0, 60)}.${randomBase62(12)}.tmp`;
   const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
   const file = await open(draft, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY, 0o640);
   let handle: FileHandle | undefined = file;
@@ -75,12 +119,13 @@ async function openDraft(path: string): Promise<WorkspaceDraft> {
       await close();
     },
     async place() {
-      await rename(draft, path);
-      await syncFolder(dirname(path));
+      await rename(draft, `${within}/${name}`);
+      await parent.sync();
     },
     async discard() {
       await close().catch(() => undefined);
       await rm(draft, { force: true }).catch(() => undefined);
+      await parent.close().catch(() => undefined);
     },
   };
 }
@@ -94,14 +139,6 @@ function levelsOf(path: string): readonly string[] {
     throw refused(path);
   }
   return levels;
-}
-
-async function makeLevel(path: string): Promise<void> {
-  await mkdir(path, { mode: 0o750 }).catch((thrown: NodeJS.ErrnoException) => {
-    if (thrown.code !== "EEXIST") throw thrown;
-  });
-  if ((await lstat(path)).isDirectory()) return;
-  throw refused(basename(path));
 }
 
 function refused(path: string): StepFailure {

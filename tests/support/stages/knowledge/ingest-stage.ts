@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { and, asc, eq } from "drizzle-orm";
@@ -18,7 +18,10 @@ import {
 import { outboxEvents } from "../../../../src/db/tables/outbox.ts";
 import { createEmbedder, type Embedder } from "../../../../src/knowledge/embed-texts.ts";
 import { openFileConnections } from "../../../../src/knowledge/file-connections.ts";
-import { createFileFromPath } from "../../../../src/knowledge/files/create-file.ts";
+import {
+  createFileFromBytes,
+  createFileFromStream,
+} from "../../../../src/knowledge/files/create-file.ts";
 import { openFiles } from "../../../../src/knowledge/files/open-files.ts";
 import {
   openChunkReader,
@@ -124,8 +127,8 @@ export async function openIngestStage(
       embedder: around.embedder?.(embedder) ?? embedder,
       readChunks: around.readChunks?.(reader.readChunks) ?? reader.readChunks,
       connections: openFileConnections(own),
-      async takeFile(path, fields) {
-        const file = await createFileFromPath(originals, path, {
+      async takeFile(source, fields) {
+        const file = await createFileFromStream(originals, source, {
           ...fields,
           purpose: "assistants",
         });
@@ -181,16 +184,14 @@ export async function openIngestStage(
       return id;
     },
     async upload(filename, content) {
-      const path = join(dataDir, `upload-${randomBase62(8)}`);
-      await writeFile(path, content);
       const fields = {
         filename,
         purpose: "assistants",
         ownerId: null,
         visibility: "everyone",
       } as const;
-      const { id } = await createFileFromPath(originals, path, fields);
-      await rm(path);
+      const bytes = typeof content === "string" ? Buffer.from(content) : content;
+      const { id } = await createFileFromBytes(originals, bytes, fields);
       return id;
     },
     add: (vectorStoreId, fileIds, { batch = fileIds.length > 1 } = {}) =>

@@ -27,13 +27,14 @@ export async function addPerson(url: string, admin: string, username: string): P
   return { id: created.body.id, token: changed.body.token };
 }
 
-/** A key of whoever the token is of. */
+/** A key of whoever the token is of, with the rights of a new one unless others are given. */
 export async function addKey(
   url: string,
   token: string,
   name: string,
+  rights: Record<string, unknown> = {},
 ): Promise<{ readonly id: string; readonly key: string }> {
-  const body = { name };
+  const body = { name, ...rights };
   const issued = await callHttp(url, { method: "POST", path: "/v1/api-keys", token, body });
   if (issued.status !== 201) throw new Error(`no key ${name}: ${issued.text}`);
   return issued.body;
