@@ -4,7 +4,7 @@ import { vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
 import { watchedFiles } from "../../db/tables/watched-files.ts";
 import { pathGlob } from "../../queue/path-glob.ts";
 import type { WorkContext } from "../../queue/topic.ts";
-import { readKnownFilesAfter, readKnownInode } from "../../queue/watched-folders/watched-rows.ts";
+import { readKnownFilesAfter, readKnownRoot } from "../../queue/watched-folders/watched-rows.ts";
 import { findChanged } from "./find-changed.ts";
 import {
   addFolderFiles,
@@ -31,7 +31,7 @@ export async function followFolder(
   const store = await readFollowing(parts, vectorStoreId);
   const connection = store && connections.find(store.connection);
   if (store === undefined || connection === undefined) return;
-  if ((await readKnownInode(db, connection.folder)) === undefined) return;
+  if ((await readKnownRoot(db, connection.folder)) === undefined) return;
   const isMeant = pathGlob(store.glob);
   const folder = { vectorStoreId, connection: store.connection, batchId: null };
   for await (const page of knownFiles(db, connection.folder)) {
