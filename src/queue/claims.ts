@@ -119,7 +119,8 @@ export async function recordOutcome(
   const change = () => {
     if (outcome.kind === "done") return { deliveredAt: new Date(now), lastError: null };
     const later = nextAttemptAt === undefined ? {} : { nextAttemptAt: new Date(nextAttemptAt) };
-    if (outcome.kind === "released") return { attempts: sql`${outboxEvents.attempts} - 1`, ...later };
+    if (outcome.kind === "released")
+      return { attempts: sql`${outboxEvents.attempts} - 1`, ...later };
     if (nextAttemptAt === undefined) return { deadAt: new Date(now), lastError: outcome.error };
     return { ...later, lastError: outcome.error };
   };

@@ -1,5 +1,5 @@
-import { limitSignal } from "../lib/http/limit-signal.ts";
 import { isStoreAway } from "../db/is-store-away.ts";
+import { limitSignal } from "../lib/http/limit-signal.ts";
 import type { Log } from "../lib/log.ts";
 import { pathGlob } from "./path-glob.ts";
 import { describeFailure, type Job, type JobOutcome } from "./topic.ts";

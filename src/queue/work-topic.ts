@@ -244,7 +244,10 @@ class Worker {
     if (now < this.#reportsAwayFrom) return;
     this.#reportsAwayFrom = now + AWAY_REPORT_MS;
     const cause = describeFailure(thrown);
-    this.#parts.log.warn({ topic: this.#topic.name, cause }, "jobs are handed back: the store is away");
+    this.#parts.log.warn(
+      { topic: this.#topic.name, cause },
+      "jobs are handed back: the store is away",
+    );
   }
 
   /** Resolves with undefined when the database is unavailable, which is logged once. Never rejects. */
