@@ -172,7 +172,9 @@ export async function enqueueFollowing(
   vectorStoreIds: readonly string[],
   now: number,
 ): Promise<void> {
-  const keys = vectorStoreIds.map((id) => sql`(${INGEST_STEPS_TOPIC}::text, ${folderKey(id)}::text)`);
+  const keys = vectorStoreIds.map(
+    (id) => sql`(${INGEST_STEPS_TOPIC}::text, ${folderKey(id)}::text)`,
+  );
   if (keys.length === 0) return;
   await lockOrderKeys(
     transaction,
