@@ -12,6 +12,8 @@ import type { EventTopic } from "../queue/topic.ts";
 
 /** Maximum per call; a client repeats the call for more. */
 const REDRIVEN_MAX = 10_000;
+/** What a loaded database changes well within DB_POOL_WAIT_MS: 10,000 at once take as long as that. */
+const PORTION_EVENTS = 1_000;
 
 type Redriving = Pick<Access, "database" | "clock">;
 
@@ -33,13 +35,14 @@ export function redriveEvent(access: Redriving, actor: AnyActor, id: string): Pr
       if (state === "delivered") throw alreadyDelivered();
       const now = access.clock.now();
       if (state === "pending" && event.nextAttemptAt.getTime() <= now) return event;
-      const [redriven] =
-        state === "dead"
-          ? await redriveJobs(transaction, [id], now)
-          : await hurryJobs(transaction, [id], now);
+      await (state === "dead" ? redriveJobs : hurryJobs)(transaction, [id], now);
       const { kind, sink } = event;
       await record(transaction, actor, { targetId: id, details: { kind, sink } });
-      return redriven ?? event;
+      const [redriven = event] = await transaction
+        .select()
+        .from(outboxEvents)
+        .where(eq(outboxEvents.id, id));
+      return redriven;
     }),
   );
 }
@@ -57,16 +60,32 @@ export interface Redriven {
   readonly hasMore: boolean;
 }
 
-/** Does the same for every event that matches the query, the oldest first; at most 10,000 of them. */
-export function redriveEvents(
+/**
+ * Does the same for every event that matches the query, the oldest first; at most 10,000 of them. Each portion is
+ * committed with its own audit entry, so a failure keeps what was redriven before it.
+ */
+export async function redriveEvents(
   access: Redriving,
   actor: AnyActor,
-  { state, kind, sink }: RedriveQuery,
+  query: RedriveQuery,
+): Promise<Redriven> {
+  const now = access.clock.now();
+  let count = 0;
+  for (;;) {
+    const portion = await redrivePortion(access, actor, { ...query, now });
+    count += portion.count;
+    if (!portion.hasMore || count >= REDRIVEN_MAX) return { count, hasMore: portion.hasMore };
+  }
+}
+
+function redrivePortion(
+  access: Redriving,
+  actor: AnyActor,
+  { state, kind, sink, now }: RedriveQuery & { readonly now: number },
 ): Promise<Redriven> {
   return access.database.ask((db) =>
     withTransaction(db, async (transaction) => {
       await confirmActor(transaction, access, actor);
-      const now = access.clock.now();
       const isPending = state === "pending";
       const found = await transaction
         .select({ id: outboxEvents.id })
@@ -78,14 +97,14 @@ export function redriveEvents(
           ),
         )
         .orderBy(outboxEvents.createdAt)
-        .limit(REDRIVEN_MAX + 1)
+        .limit(PORTION_EVENTS + 1)
         .for("update", { skipLocked: true });
-      const ids = found.slice(0, REDRIVEN_MAX).map(({ id }) => id);
+      const ids = found.slice(0, PORTION_EVENTS).map(({ id }) => id);
       if (ids.length === 0) return { count: 0, hasMore: false };
       await (isPending ? hurryJobs : redriveJobs)(transaction, ids, now);
       const details = { state, kind, sink, events: ids.length };
       await record(transaction, actor, { targetId: null, details });
-      return { count: ids.length, hasMore: found.length > REDRIVEN_MAX };
+      return { count: ids.length, hasMore: found.length > PORTION_EVENTS };
     }),
   );
 }

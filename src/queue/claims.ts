@@ -100,7 +100,7 @@ export async function confirmClaim(transaction: Db, job: Pick<Job, "id" | "token
 
 export interface OutcomeRecord {
   readonly outcome: JobOutcome;
-  /** Unix milliseconds of the next try; undefined after the last one. */
+  /** Unix milliseconds of the next try; undefined after the last one, and where it may be at once. */
   readonly nextAttemptAt: number | undefined;
   /** Unix milliseconds. */
   readonly now: number;
@@ -118,9 +118,11 @@ export async function recordOutcome(
   const { outcome, nextAttemptAt, now } = record;
   const change = () => {
     if (outcome.kind === "done") return { deliveredAt: new Date(now), lastError: null };
-    if (outcome.kind === "released") return { attempts: sql`${outboxEvents.attempts} - 1` };
+    const later = nextAttemptAt === undefined ? {} : { nextAttemptAt: new Date(nextAttemptAt) };
+    if (outcome.kind === "released")
+      return { attempts: sql`${outboxEvents.attempts} - 1`, ...later };
     if (nextAttemptAt === undefined) return { deadAt: new Date(now), lastError: outcome.error };
-    return { nextAttemptAt: new Date(nextAttemptAt), lastError: outcome.error };
+    return { ...later, lastError: outcome.error };
   };
   const recorded = await db
     .update(outboxEvents)

@@ -2,7 +2,6 @@ import { and, inArray, isNull, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../db/context.ts";
 import { outboxEvents } from "../db/tables/outbox.ts";
 import { lockOrderKeys } from "./enqueue.ts";
-import type { StoredEvent } from "./events.ts";
 
 const DAY_MS = 86_400_000;
 const KEEP_DONE_MS = DAY_MS;
@@ -70,26 +69,24 @@ export async function redriveJobs(
   transaction: Db,
   ids: readonly string[],
   now: number,
-): Promise<readonly StoredEvent[]> {
+): Promise<void> {
   await renumber(transaction, inArray(outboxEvents.id, [...ids]));
-  return transaction
+  await transaction
     .update(outboxEvents)
     .set({ deadAt: null, attempts: 0, leaseUntil: null, nextAttemptAt: new Date(now) })
-    .where(inArray(outboxEvents.id, [...ids]))
-    .returning();
+    .where(inArray(outboxEvents.id, [...ids]));
 }
 
 /** Makes pending jobs due immediately. A try in progress is not disturbed: its lease stays. */
-export function hurryJobs(
+export async function hurryJobs(
   transaction: Db,
   ids: readonly string[],
   now: number,
-): Promise<readonly StoredEvent[]> {
-  return transaction
+): Promise<void> {
+  await transaction
     .update(outboxEvents)
     .set({ nextAttemptAt: new Date(now) })
-    .where(inArray(outboxEvents.id, [...ids]))
-    .returning();
+    .where(inArray(outboxEvents.id, [...ids]));
 }
 
 /** Renumbers dead jobs with an order key after the pending ones, so that a running job stays the first of its key. */

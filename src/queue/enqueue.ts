@@ -51,8 +51,8 @@ export async function enqueue(
 
 /**
  * Stores a job that waits for the earlier ones of its key. Until the transaction ends, other transactions that enqueue
- * for this key wait, so numbers follow the order of the commits. A transaction that enqueues for several keys must do
- * so in the order of the keys, or PostgreSQL may abort it as a deadlock.
+ * for this key wait, so numbers follow the order of the commits. A transaction that enqueues for several keys locks all
+ * of them first with `lockOrderKeys`, or PostgreSQL may abort it as a deadlock.
  * @param now Unix milliseconds.
  */
 export async function enqueueInOrder(
@@ -85,7 +85,7 @@ export async function enqueueInOrder(
  * @param keys a query with the columns `sink` and `order_key`.
  */
 export async function lockOrderKeys(transaction: Db, keys: SQL): Promise<void> {
-  // Always in the same order, so that two transactions do not deadlock.
+  // In the order of the buckets, so that two transactions do not deadlock.
   await transaction.execute(sql`
     select pg_advisory_xact_lock(${ADVISORY_LOCK.orderKey}, bucket) from (
       select distinct hashtext(sink || ' ' || order_key) & ${LOCK_BUCKETS - 1} as bucket

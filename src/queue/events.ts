@@ -1,5 +1,6 @@
 import { and, desc, eq, inArray, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
 import { ServiceError } from "../core/service-error.ts";
+import type { Db } from "../db/context.ts";
 import type { Database } from "../db/database.ts";
 import { outboxEvents } from "../db/tables/outbox.ts";
 import { EVENT_TOPICS, type EventTopic } from "./topic.ts";
@@ -14,6 +15,13 @@ export const EVENT_STATES = ["pending", "delivered", "dead"] as const;
 export type EventState = (typeof EVENT_STATES)[number];
 
 export type StoredEvent = typeof outboxEvents.$inferSelect;
+
+/** Bytes of bodies on a page. The event that exceeds it is the last one. */
+const PAGE_BYTES = 8 * 1024 * 1024;
+/** Events that are read before their bytes are known. */
+const PORTION_ROWS = 64;
+
+type Place = Pick<StoredEvent, "id" | "createdAt">;
 
 interface EventStore {
   readonly database: Pick<Database, "ask">;
@@ -76,30 +84,61 @@ export interface EventPage {
   readonly hasMore: boolean;
 }
 
-/** Lists the events that match the query, the newest first. Rejects with `invalid_value` for an unknown `before`. */
-export async function listEvents(
+/**
+ * Lists the events that match the query, the newest first. A page ends early once its bodies have several megabytes,
+ * because a thousand messages of workflows may have hundreds. Rejects with `invalid_value` for an unknown `before`.
+ */
+export function listEvents(
   { database }: EventStore,
-  { state, kind, sink, before, limit }: EventQuery,
+  { before, limit, ...filters }: EventQuery,
 ): Promise<EventPage> {
-  const found = await database.ask(async (db) => {
-    if (before !== undefined) {
-      const [seen] = await db
-        .select({ id: outboxEvents.id })
-        .from(outboxEvents)
-        .where(eq(outboxEvents.id, before));
-      // The event may have been deleted since: an empty page would look like the end.
-      if (seen === undefined) throw unknownCursor();
+  return database.ask(async (db) => {
+    let place = before === undefined ? undefined : await findPlace(db, before);
+    const events: StoredEvent[] = [];
+    const fits = pageOf(limit);
+    for (;;) {
+      const wanted = Math.min(PORTION_ROWS, limit + 1 - events.length);
+      const found = await readPortion(db, and(isMeant(filters), place && isBefore(place)), wanted);
+      for (const event of found) {
+        if (!fits(event)) return { events, hasMore: true };
+        events.push(event);
+      }
+      if (found.length < wanted) return { events, hasMore: false };
+      place = found.at(-1);
     }
-    return db
-      .select()
-      .from(outboxEvents)
-      .where(
-        and(isMeant({ state, kind, sink }), before === undefined ? undefined : isBefore(before)),
-      )
-      .orderBy(desc(outboxEvents.createdAt), desc(outboxEvents.id))
-      .limit(limit + 1);
   });
-  return { events: found.slice(0, limit), hasMore: found.length > limit };
+}
+
+/** Returns whether one event after another still fits on a page; the first one always does. */
+function pageOf(limit: number): (event: StoredEvent) => boolean {
+  let events = 0;
+  let bytes = 0;
+  return ({ body }) => {
+    if (events === limit || bytes >= PAGE_BYTES) return false;
+    events += 1;
+    bytes += JSON.stringify(body).length;
+    return true;
+  };
+}
+
+function readPortion(db: Db, condition: SQL | undefined, rows: number): Promise<StoredEvent[]> {
+  return db
+    .select()
+    .from(outboxEvents)
+    .where(condition)
+    .orderBy(desc(outboxEvents.createdAt), desc(outboxEvents.id))
+    .limit(rows);
+}
+
+/** Finds the place of an event in the list. */
+async function findPlace(db: Db, id: string): Promise<Place> {
+  const [seen] = await db
+    .select({ id: outboxEvents.id, createdAt: outboxEvents.createdAt })
+    .from(outboxEvents)
+    .where(eq(outboxEvents.id, id));
+  // The event may have been deleted since: an empty page would look like the end.
+  if (seen === undefined) throw unknownCursor();
+  return seen;
 }
 
 /** Builds the condition for events that match all filters; without a sink, events of every topic. */
@@ -116,9 +155,9 @@ export function isMeant({
 }
 
 /** Events of the same moment are ordered by their ids. */
-function isBefore(id: string): SQL {
+function isBefore({ createdAt, id }: Place): SQL {
   return sql`(${outboxEvents.createdAt}, ${outboxEvents.id})
-    < (select created_at, id from ${outboxEvents} as seen where seen.id = ${id})`;
+    < (${createdAt.toISOString()}::timestamptz, ${id}::text)`;
 }
 
 function unknownCursor(): ServiceError {

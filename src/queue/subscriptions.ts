@@ -1,3 +1,4 @@
+import { isStoreAway } from "../db/is-store-away.ts";
 import { limitSignal } from "../lib/http/limit-signal.ts";
 import type { Log } from "../lib/log.ts";
 import { pathGlob } from "./path-glob.ts";
@@ -165,7 +166,7 @@ export interface NotifyOptions {
 
 /**
  * Delivers an event to all subscribers who want it, in parallel. It is done when each of them has handled it, or when
- * there is no such subscriber. Never rejects.
+ * there is no such subscriber. Rejects when nothing but the store was away for some of them.
  */
 export async function notifySubscribers(
   { id, kind, body, attempts }: Job,
@@ -176,11 +177,16 @@ export async function notifySubscribers(
   const wanting = subscribers.filter(({ wants }) => wants(event));
   if (wanting.length === 0) return { kind: "done" };
   const signal = limitSignal(stopping, timeoutMs);
+  let away: unknown;
   const notify = async ({ name, handle }: Subscriber) => {
     try {
       await Promise.race([handle(event, signal), aborted(signal)]);
       return undefined;
     } catch (thrown) {
+      if (isStoreAway(thrown)) {
+        away = thrown;
+        return undefined;
+      }
       // Further tries would log the same.
       if (attempts === 1)
         log.warn({ err: thrown, event: id, subscriber: name }, "a subscriber failed");
@@ -189,7 +195,10 @@ export async function notifySubscribers(
   };
   const failures = await Promise.all(wanting.map(notify));
   const error = failures.find((failure) => failure !== undefined);
-  return error === undefined ? { kind: "done" } : { kind: "failed", error };
+  if (error !== undefined) return { kind: "failed", error };
+  // It is tried again with all its subscribers, and what does not reach the store is no try.
+  if (away !== undefined) throw away;
+  return { kind: "done" };
 }
 
 function aborted(signal: AbortSignal): Promise<never> {

@@ -35,8 +35,11 @@ export type JobOutcome =
     }
   /** Permanent: the job is not retried. */
   | { readonly kind: "refused"; readonly error: string }
-  /** Handed back; it does not count as a try. */
-  | { readonly kind: "released" };
+  /** Handed back; it does not count as a try. With a pause, no replica takes it up before, nor this one any other. */
+  | { readonly kind: "released"; readonly pauseMs?: number };
+
+/** The outcome where the gateway's own store does not answer: nothing was tried, and a look at once would not help. */
+export const STORE_AWAY: JobOutcome = { kind: "released", pauseMs: 1_000 };
 
 /** How tries are counted: `failed` is retried, `given_up` is not. */
 export const TRY_RESULTS = ["delivered", "failed", "given_up"] as const;
@@ -62,7 +65,7 @@ export interface Topic {
   readonly name: string;
   /**
    * Makes one try. It may take longer than a lease, and sets its own timeout. Jobs run at least once: interrupted work
-   * is repeated. An exception counts as failed.
+   * is repeated. An exception counts as failed, unless it says that the store is away.
    */
   readonly work: (job: Job, context: WorkContext) => Promise<JobOutcome>;
   /** Pauses between failed tries; after the last pause and one more try the job is given up. */

@@ -1,5 +1,6 @@
 import type { Db } from "../db/context.ts";
 import { DatabaseError, toDatabaseError } from "../db/database-error.ts";
+import { isStoreAway } from "../db/is-store-away.ts";
 import type { Log } from "../lib/log.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { within } from "../lib/time/within.ts";
@@ -7,7 +8,14 @@ import { retryPauseMs } from "./backoff.ts";
 import { checkpointClaim, claimJobs, confirmClaim, recordOutcome, renewClaims } from "./claims.ts";
 import { countOutcome } from "./figures.ts";
 import { LookTimer } from "./look-timer.ts";
-import { ClaimLost, describeFailure, type Job, type JobOutcome, type Topic } from "./topic.ts";
+import {
+  ClaimLost,
+  describeFailure,
+  type Job,
+  type JobOutcome,
+  STORE_AWAY,
+  type Topic,
+} from "./topic.ts";
 
 /** With the pause between two looks, the jobs of a dead worker are claimed again well within 30 s. */
 const LEASE_MS = 20_000;
@@ -18,6 +26,7 @@ const UNRENEWED_SHARE = 0.75;
 /** Other replicas' jobs, and those of a dead worker, are seen this soon. */
 const LOOK_INTERVAL_MS = 1_000;
 const CONCURRENCY = 20;
+const AWAY_REPORT_MS = 60_000;
 /** A query that takes longer is abandoned; the jobs it claimed can be claimed again when their lease expires. */
 const QUERY_TIMEOUT_MS = 20_000;
 /** When the server stops, work in progress has this long to finish, and as long again to be handed back. */
@@ -69,6 +78,8 @@ class Worker {
   /** The last look ended for lack of capacity, not of jobs. */
   #hasMore = false;
   #isAway = false;
+  /** Monotonic clock. */
+  #reportsAwayFrom = 0;
   #isClosed = false;
 
   constructor(parts: QueueParts, topic: Topic) {
@@ -126,7 +137,7 @@ class Worker {
         clearInterval(this.#renewTimer);
         this.#renewTimer = undefined;
       }
-      this.#looks.lookIn(this.#hasMore || job.isOrdered ? 0 : pauseMs);
+      this.#looks.lookIn(pauseMs);
     });
     this.#settling.add(settled);
   }
@@ -134,18 +145,9 @@ class Worker {
   /** Works on a job and records the outcome. Resolves with the pause after which a look is useful. */
   async #settle(run: Run): Promise<number> {
     const { db, clock, log } = this.#parts;
-    const { name, pausesMs, scale = 1 } = this.#topic;
+    const { name } = this.#topic;
     const outcome = await this.#attempt(run);
-    const pauseMs =
-      outcome.kind === "failed"
-        ? retryPauseMs({
-            pausesMs,
-            attempts: run.attempts,
-            scale,
-            retryAfterSeconds: outcome.retryAfterSeconds,
-            random: Math.random(),
-          })
-        : undefined;
+    const pauseMs = this.#pauseOf(run, outcome);
     const now = clock.now();
     const nextAttemptAt = pauseMs === undefined ? undefined : now + pauseMs;
     const record = () => recordOutcome(db, run.job, { outcome, nextAttemptAt, now });
@@ -156,7 +158,18 @@ class Worker {
     }
     if (isRecorded) this.#report(run, outcome, pauseMs === undefined);
     else if (isRecorded === false) log.warn({ topic: name, job: run.job.id }, LOST);
+    const isAway = outcome.kind === "released" && pauseMs !== undefined;
+    if (!isAway && (this.#hasMore || run.job.isOrdered)) return 0;
     return Math.min(pauseMs ?? LOOK_INTERVAL_MS, LOOK_INTERVAL_MS);
+  }
+
+  /** The pause before the next try; undefined when there is none, or when it may be at once. */
+  #pauseOf({ attempts }: Run, outcome: JobOutcome): number | undefined {
+    if (outcome.kind === "released") return outcome.pauseMs;
+    if (outcome.kind !== "failed") return undefined;
+    const { pausesMs, scale = 1 } = this.#topic;
+    const { retryAfterSeconds } = outcome;
+    return retryPauseMs({ pausesMs, attempts, scale, retryAfterSeconds, random: Math.random() });
   }
 
   /** Makes one try. Never rejects. */
@@ -180,6 +193,10 @@ class Worker {
       return outcome.kind === "failed" && abort.signal.aborted ? { kind: "released" } : outcome;
     } catch (thrown) {
       if (abort.signal.aborted || thrown instanceof ClaimLost) return { kind: "released" };
+      if (isStoreAway(thrown)) {
+        this.#reportAway(thrown);
+        return STORE_AWAY;
+      }
       log.warn({ err: thrown, topic: name, job: job.id }, "the work on a job threw an error");
       return { kind: "failed", error: describeFailure(thrown) };
     }
@@ -219,6 +236,18 @@ class Worker {
     const facts = { topic: name, job: id, kind, attempts, reason: outcome.error };
     if (isLast) log.error(facts, "a job failed and is given up");
     else if (attempts === 1) log.warn(facts, "a job failed and will be retried");
+  }
+
+  /** Once a minute: all jobs of the topic may be handed back every second. */
+  #reportAway(thrown: unknown): void {
+    const now = performance.now();
+    if (now < this.#reportsAwayFrom) return;
+    this.#reportsAwayFrom = now + AWAY_REPORT_MS;
+    const cause = describeFailure(thrown);
+    this.#parts.log.warn(
+      { topic: this.#topic.name, cause },
+      "jobs are handed back: the store is away",
+    );
   }
 
   /** Resolves with undefined when the database is unavailable, which is logged once. Never rejects. */

@@ -1,4 +1,4 @@
-import { eq, sql } from "drizzle-orm";
+import { eq, isNull, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Db, withTransaction } from "../../src/db/context.ts";
 import type { Database } from "../../src/db/database.ts";
@@ -163,10 +163,9 @@ describe("jobs with one order key", () => {
       insert into outbox_events (id, sink, kind, body, order_key, order_number, dead_at)
       select 'dead-' || number, ${TOPIC}, 'x', '{}', 'key ' || number, 1, now() from generate_series(1, 10000) number`);
     const ids = Array.from({ length: 10_000 }, (_, index) => `dead-${index + 1}`);
-    const redriven = await withTransaction(database.db, (transaction) =>
-      redriveJobs(transaction, ids, NOW),
-    );
-    expect(redriven).toHaveLength(10_000);
+    await withTransaction(database.db, (transaction) => redriveJobs(transaction, ids, NOW));
+    const waiting = await database.db.$count(outboxEvents, isNull(outboxEvents.deadAt));
+    expect(waiting).toBe(10_000);
     expect(await claim()).toHaveLength(20);
   });
 });

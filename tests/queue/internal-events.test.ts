@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { ServiceError } from "../../src/core/service-error.ts";
 import { withTransaction } from "../../src/db/context.ts";
 import type { Database } from "../../src/db/database.ts";
 import { outboxEvents } from "../../src/db/tables/outbox.ts";
@@ -78,6 +79,26 @@ async function untilNonePending(): Promise<void> {
     expect((await outboxFigures(database.db, clock.now())).pending).toBe(0);
   }, WAIT);
 }
+
+test("an event whose subscriber does not reach the store has lost no try by that", async () => {
+  const heard: string[] = [];
+  let isAway = true;
+  const events = create();
+  events.subscribe({
+    name: "of a test",
+    kinds: ["file.uploaded"],
+    async handle({ id }) {
+      heard.push(id);
+      if (isAway) throw new ServiceError("storage_unavailable", "It is not reachable now.");
+    },
+  });
+  await fire(uploaded("a.csv"));
+  events.start();
+  await vi.waitFor(() => expect(heard.length).toBeGreaterThan(1), WAIT);
+  isAway = false;
+  await untilNonePending();
+  expect(await storedEvents()).toMatchObject([{ attempts: 1, deadAt: null, lastError: null }]);
+});
 
 describe("an internal event", () => {
   test("of an upload is filtered by its name", async () => {

@@ -1,5 +1,6 @@
 import { type SQL, sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { ServiceError } from "../../src/core/service-error.ts";
 import { withTransaction } from "../../src/db/context.ts";
 import type { Database } from "../../src/db/database.ts";
 import { outboxEvents } from "../../src/db/tables/outbox.ts";
@@ -9,7 +10,13 @@ import { redriveJobs, withdrawJobs } from "../../src/queue/end-jobs.ts";
 import { enqueue, enqueueInOrder } from "../../src/queue/enqueue.ts";
 import { findEvent, listEvents } from "../../src/queue/events.ts";
 import { overdueEvents, queueFigures } from "../../src/queue/figures.ts";
-import type { Job, JobOutcome, Topic, WorkContext } from "../../src/queue/topic.ts";
+import {
+  type Job,
+  type JobOutcome,
+  STORE_AWAY,
+  type Topic,
+  type WorkContext,
+} from "../../src/queue/topic.ts";
 import { type TopicWorker, workTopic } from "../../src/queue/work-topic.ts";
 import { openTestDatabase } from "../support/servers/databases/test-database.ts";
 
@@ -89,6 +96,43 @@ const untilNonePending = () =>
   }, WAIT);
 const untilAborted = (signal: AbortSignal) =>
   new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+
+describe("work that the gateway's own store does not answer", () => {
+  const away = () => new ServiceError("storage_unavailable", "The database is not reachable now.");
+
+  test("costs no try, and is looked for a second later, though more is waiting", async () => {
+    const times: number[] = [];
+    await store("runs", "one", "two", "three");
+    work({
+      concurrency: 1,
+      pausesMs: [],
+      async work() {
+        times.push(performance.now());
+        if (times.length < 4) throw away();
+        return { kind: "done" };
+      },
+    });
+    await untilNonePending();
+    const gaps = times.slice(1, 4).map((at, index) => at - (times[index] ?? 0));
+    expect(Math.min(...gaps)).toBeGreaterThan(900);
+    expect(await stored()).toEqual(
+      ["one", "two", "three"].map(() =>
+        expect.objectContaining({ attempts: 1, deadAt: null, lastError: null }),
+      ),
+    );
+    const said = lines.filter((line) => line.includes("the store is away"));
+    expect(said).toHaveLength(1);
+  });
+
+  test("is not retried by another replica before its pause", async () => {
+    await store("runs", "any");
+    const job = await claimOne();
+    await record(job, STORE_AWAY, clock.now() + 1_000);
+    await expect(claimOne()).rejects.toThrow("nothing was claimed");
+    aheadMs = 1_000;
+    expect(await claimOne()).toMatchObject({ id: job.id, attempts: 1 });
+  });
+});
 
 describe("a claim", () => {
   test.each<[string, JobOutcome, number | undefined]>([

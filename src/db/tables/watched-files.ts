@@ -1,4 +1,4 @@
-import { bigint, pgTable, primaryKey, text, timestamp } from "drizzle-orm/pg-core";
+import { bigint, boolean, pgTable, primaryKey, text, timestamp } from "drizzle-orm/pg-core";
 
 const moment = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
 
@@ -8,6 +8,8 @@ export const watchedFolders = pgTable("watched_folders", {
   folder: text("folder").primaryKey(),
   /** Of the root, when it was last seen; null until the folder was first read to its end. */
   inode: bigint("inode", { mode: "number" }),
+  /** A file was seen in it; until then another root is the mount that was not there at the first look. */
+  hadFiles: boolean("had_files").notNull().default(true),
   /** When a replica that has it in WATCH_DIRS last said so. */
   namedAt: moment("named_at").notNull(),
 });

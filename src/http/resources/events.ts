@@ -87,7 +87,7 @@ const LIST = resourceRoute({
   method: "get",
   operationId: "listEvents",
   summary: "List what is delivered to others",
-  description: "The newest first.",
+  description: "The newest first. A page with long bodies has fewer than `limit`.",
   query: eventQuery,
   answer: { description: "A page of the events.", schema: eventList },
 });

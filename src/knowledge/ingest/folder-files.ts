@@ -2,6 +2,7 @@ import { and, eq, gt, inArray, isNull, max, or, sql } from "drizzle-orm";
 import { ServiceError } from "../../core/service-error.ts";
 import { type Db, withTransaction } from "../../db/context.ts";
 import { fileBatches, vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
+import { inGroups } from "../../lib/in-groups.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { WorkContext } from "../../queue/topic.ts";
@@ -66,10 +67,9 @@ export async function addFolderFiles(
   folder: FolderOfStore & { readonly batchId: string | null },
   { seen, context }: { readonly seen: readonly SeenFile[]; readonly context: WorkContext },
 ): Promise<boolean> {
-  for (let first = 0; first < seen.length; first += FILES_A_TRANSACTION) {
+  for (const portion of inGroups(seen, FILES_A_TRANSACTION)) {
     const owner = await readOwner(parts, folder.vectorStoreId);
     if (owner === undefined) return false;
-    const portion = seen.slice(first, first + FILES_A_TRANSACTION);
     const isAdded = await addPortion(parts, { ...folder, ...owner }, { seen: portion, context });
     if (!isAdded) return false;
     parts.wake();

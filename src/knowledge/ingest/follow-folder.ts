@@ -1,10 +1,10 @@
-import { and, asc, eq, gt, inArray, isNotNull } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, isNotNull, lte } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
 import { vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
 import { watchedFiles } from "../../db/tables/watched-files.ts";
 import { pathGlob } from "../../queue/path-glob.ts";
 import type { WorkContext } from "../../queue/topic.ts";
-import { readKnownFilesAfter, readKnownInode } from "../../queue/watched-folders/watched-rows.ts";
+import { readKnownFilesAfter, readKnownRoot } from "../../queue/watched-folders/watched-rows.ts";
 import { findChanged } from "./find-changed.ts";
 import {
   addFolderFiles,
@@ -31,7 +31,7 @@ export async function followFolder(
   const store = await readFollowing(parts, vectorStoreId);
   const connection = store && connections.find(store.connection);
   if (store === undefined || connection === undefined) return;
-  if ((await readKnownInode(db, connection.folder)) === undefined) return;
+  if ((await readKnownRoot(db, connection.folder)) === undefined) return;
   const isMeant = pathGlob(store.glob);
   const folder = { vectorStoreId, connection: store.connection, batchId: null };
   for await (const page of knownFiles(db, connection.folder)) {
@@ -42,7 +42,7 @@ export async function followFolder(
   }
   for await (const page of pathsOf(db, folder)) {
     context.signal.throwIfAborted();
-    const present = await readPresent(db, connection.folder, page);
+    const present = await readPresent(parts, connection.folder, page);
     const gone = page.filter((path) => isMeant(path) && !present.has(path));
     if (gone.length > 0) await removeFolderFiles(parts, folder, gone);
   }
@@ -93,8 +93,9 @@ async function* pathsOf(db: Db, { vectorStoreId, connection }: FolderOfStore) {
   }
 }
 
+/** A file that has grown above the limit is none of them: its earlier text would be found for ever. */
 async function readPresent(
-  db: Db,
+  { db, maxBytes }: Pick<FolderParts, "db" | "maxBytes">,
   folder: string,
   paths: readonly string[],
 ): Promise<ReadonlySet<string>> {
@@ -102,7 +103,13 @@ async function readPresent(
   const rows = await db
     .select({ path: watchedFiles.path })
     .from(watchedFiles)
-    .where(and(eq(watchedFiles.folder, folder), inArray(watchedFiles.path, [...paths])));
+    .where(
+      and(
+        eq(watchedFiles.folder, folder),
+        inArray(watchedFiles.path, [...paths]),
+        lte(watchedFiles.size, maxBytes),
+      ),
+    );
   return new Set(rows.map(({ path }) => path));
 }
 

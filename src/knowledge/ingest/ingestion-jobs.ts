@@ -3,7 +3,7 @@ import type { Db } from "../../db/context.ts";
 import { fileBatches, vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
 import { randomBase62 } from "../../lib/id.ts";
 import { inGroups } from "../../lib/in-groups.ts";
-import { enqueue, enqueueInOrder, type NewJob } from "../../queue/enqueue.ts";
+import { enqueue, enqueueInOrder, lockOrderKeys, type NewJob } from "../../queue/enqueue.ts";
 
 /**
  * The topic of the queue whose worker fills vector stores. Its jobs carry ids only; everything else is in the rows they
@@ -165,7 +165,6 @@ function folderKey(vectorStoreId: string): string {
 /**
  * Has stores brought to the state of the folders that they follow. One waiting job a store is enough, whatever has
  * changed; at most one of them runs.
- * @param vectorStoreIds in ascending order.
  * @param now Unix milliseconds.
  */
 export async function enqueueFollowing(
@@ -173,6 +172,14 @@ export async function enqueueFollowing(
   vectorStoreIds: readonly string[],
   now: number,
 ): Promise<void> {
+  const keys = vectorStoreIds.map(
+    (id) => sql`(${INGEST_STEPS_TOPIC}::text, ${folderKey(id)}::text)`,
+  );
+  if (keys.length === 0) return;
+  await lockOrderKeys(
+    transaction,
+    sql`select * from (values ${sql.join(keys, sql`, `)}) as stores (sink, order_key)`,
+  );
   for (const vectorStoreId of vectorStoreIds) {
     const follow = job("follow", { vectorStoreId });
     await enqueueInOrder(

@@ -14,7 +14,7 @@ import {
   forgetFiles,
   readKnownFiles,
   readKnownFilesAfter,
-  readKnownInode,
+  readKnownRoot,
   writeFolder,
 } from "./watched-rows.ts";
 
@@ -58,24 +58,30 @@ export interface LookOutcome {
 
 /**
  * Compares a folder with the known files, and fires events for files that were created, changed or deleted and have
- * settled since. The very first look only records the files. Rejects with FolderAway, and as queries do.
+ * settled since. The very first look only records the files, and so does the first one at another root while no file was
+ * ever seen: the mount was not there before. Rejects with FolderAway, and as queries do.
  */
 export async function lookAtFolder(look: Look): Promise<LookOutcome> {
   const { folder, reader, ask, clock } = look;
   const root = await reader.root();
-  const inode = await ask((db) => readKnownInode(db, folder));
-  if (inode === undefined) {
+  const { device, inode } = root;
+  const known = await ask((db) => readKnownRoot(db, folder));
+  const isSame = known?.inode === inode && (look.device ?? device) === device;
+  if (known === undefined || !(isSame || known.hadFiles)) {
     const outcome = await writeFirst(look);
-    await ask((db) => writeFolder(db, folder, { inode: root.inode, now: clock.now() }));
-    return { ...outcome, device: root.device };
+    const hadFiles = outcome.files > 0;
+    await ask((db) => writeFolder(db, folder, { inode, hadFiles, now: clock.now() }));
+    return { ...outcome, device };
   }
-  const isSame = inode === root.inode && (look.device ?? root.device) === root.device;
   if (!isSame) {
     await confirmFolder(look);
-    await ask((db) => writeFolder(db, folder, { inode: root.inode, now: clock.now() }));
+    await ask((db) => writeFolder(db, folder, { inode, now: clock.now() }));
   }
   const outcome = await compare(look, root);
-  return { ...outcome, device: root.device };
+  if (!known.hadFiles && outcome.files > 0) {
+    await ask((db) => writeFolder(db, folder, { hadFiles: true, now: clock.now() }));
+  }
+  return { ...outcome, device };
 }
 
 type WalkOutcome = Pick<LookOutcome, "files" | "leftOut">;

@@ -11,26 +11,33 @@ export function toSeenFile(row: {
   return { path: row.path, size: row.size, modifiedMs: row.modifiedAt.getTime() };
 }
 
-/** Reads the last seen inode of the root; undefined when the folder was never read to its end. */
-export async function readKnownInode(db: Db, folder: string): Promise<number | undefined> {
-  const [row] = await db.select().from(watchedFolders).where(eq(watchedFolders.folder, folder));
-  return row?.inode ?? undefined;
+export interface KnownRoot {
+  /** Of the root, when it was last seen. */
+  readonly inode: number;
+  /** False until a file was seen in it. */
+  readonly hadFiles: boolean;
 }
 
-export interface FolderFacts {
-  /** Unset keeps the known one. */
-  readonly inode?: number;
+/** Resolves with undefined when the folder was never read to its end. */
+export async function readKnownRoot(db: Db, folder: string): Promise<KnownRoot | undefined> {
+  const [row] = await db.select().from(watchedFolders).where(eq(watchedFolders.folder, folder));
+  const { inode = null, hadFiles = false } = row ?? {};
+  return inode === null ? undefined : { inode, hadFiles };
+}
+
+/** What is unset keeps its known value. */
+export interface FolderFacts extends Partial<KnownRoot> {
   /** Unix milliseconds. */
   readonly now: number;
 }
 
-/** Records that this replica has the folder in WATCH_DIRS at `now`, and the inode of its root. */
+/** Records that this replica has the folder in WATCH_DIRS at `now`, and what it knows of its root. */
 export async function writeFolder(
   db: Db,
   folder: string,
-  { inode, now }: FolderFacts,
+  { now, ...root }: FolderFacts,
 ): Promise<void> {
-  const facts = { namedAt: new Date(now), ...(inode !== undefined && { inode }) };
+  const facts = { namedAt: new Date(now), ...root };
   await db
     .insert(watchedFolders)
     .values({ folder, ...facts })

@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, inArray, sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
 import { mcpServers, mcpServerTools } from "../../db/tables/mcp-servers.ts";
+import { inGroups } from "../../lib/in-groups.ts";
 import type { ListChanges } from "./changes/merge-list.ts";
 import type { ServerRow, ToolRow } from "./tool-server.ts";
 
@@ -36,8 +37,8 @@ export async function insertListed(
   serverId: string,
   tools: readonly Pick<ToolRow, "name" | "listed" | "approved">[],
 ): Promise<void> {
-  for (let from = 0; from < tools.length; from += CHUNK) {
-    const rows = tools.slice(from, from + CHUNK).map((tool) => ({ serverId, ...tool }));
+  for (const group of inGroups(tools, CHUNK)) {
+    const rows = group.map((tool) => ({ serverId, ...tool }));
     await transaction
       .insert(mcpServerTools)
       .values(rows)

@@ -1,5 +1,4 @@
-import { ServiceError } from "../../core/service-error.ts";
-import { isPassing, isQueryFailure, toDatabaseError } from "../../db/database-error.ts";
+import { isStoreAway } from "../../db/is-store-away.ts";
 import { isConflict } from "../../db/repeat-conflict.ts";
 import { ClaimLost } from "../../queue/topic.ts";
 import { RowTooLarge } from "../rows/pack-rows.ts";
@@ -154,11 +153,6 @@ function failureOf(thrown: unknown, { run, step, log }: StepWork): StepFailure {
   );
   const message = `The gateway failed in this step. Its log says more about the run ${run.id}.`;
   return new StepFailure("internal_error", message, { cause: thrown });
-}
-
-function isStoreAway(thrown: unknown): boolean {
-  if (thrown instanceof ServiceError) return thrown.code === "storage_unavailable";
-  return isQueryFailure(thrown) && isPassing(toDatabaseError(thrown));
 }
 
 async function recordFailure(

@@ -9,6 +9,9 @@ import { type KeyedTrigger, readTriggers } from "./stored-triggers.ts";
 /** The next tick of a schedule that has none: its workflow is disabled, or no such time will come. */
 export const NO_TICK = new Date("9999-12-31T23:59:59.000Z");
 
+/** A schedule that a replica cannot read is looked at again so much later: another one may know its time zone. */
+export const UNREAD_PAUSE_MS = 600_000;
+
 /**
  * Stores when the triggers of a workflow come next, and lets every replica know that they changed. To be called in the
  * transaction that creates a workflow or changes its triggers or `enabled`, after that change.
@@ -39,7 +42,7 @@ export async function saveSchedules(
     const old = known.find(({ triggerKey }) => triggerKey === key);
     const savedAt = old?.savedAt ?? new Date(now);
     const isResting = old === undefined || old.nextAt.getTime() === NO_TICK.getTime();
-    const next = isResting ? tickOrRest(trigger, savedAt, now) : old.nextAt;
+    const next = isResting ? tickOrPause(trigger, savedAt, now) : old.nextAt;
     const nextAt = isEnabled ? next : NO_TICK;
     await transaction
       .insert(table)
@@ -55,12 +58,12 @@ export function tickAfter(trigger: ScheduleTrigger, savedAt: Date, after: number
   return tick === undefined ? NO_TICK : new Date(tick);
 }
 
-/** A schedule that this runtime cannot read rests: what else is saved of its workflow does not depend on it. */
-function tickOrRest(trigger: ScheduleTrigger, savedAt: Date, now: number): Date {
+/** What else is saved of a workflow does not depend on a schedule that this runtime cannot read. */
+function tickOrPause(trigger: ScheduleTrigger, savedAt: Date, now: number): Date {
   try {
     return tickAfter(trigger, savedAt, now);
   } catch (thrown) {
-    if (thrown instanceof ScheduleFault) return NO_TICK;
+    if (thrown instanceof ScheduleFault) return new Date(now + UNREAD_PAUSE_MS);
     throw thrown;
   }
 }

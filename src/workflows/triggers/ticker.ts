@@ -10,7 +10,7 @@ import { lockQueue } from "../runs/accept/lock-queue.ts";
 import type { WorkflowStore } from "../workflow-store.ts";
 import { packFact, tickRow } from "./fact-rows.ts";
 import { lastTick, readTicks, ScheduleFault, type ScheduleTrigger } from "./next-tick.ts";
-import { NO_TICK, tickAfter } from "./save-schedules.ts";
+import { NO_TICK, tickAfter, UNREAD_PAUSE_MS } from "./save-schedules.ts";
 import {
   moveSchedule,
   readDue,
@@ -32,6 +32,8 @@ const CATCH_UP_MS = 3_600_000;
 const CLOCK_BACK_MS = 2 * 3_600_000;
 /** Schedules that one look reads at once. */
 const PAGE_ROWS = 100;
+/** A due schedule that this replica cannot read is left for this long to others, which may be of another release. */
+const LEFT_TO_OTHERS_MS = 60_000;
 /** Without a look for this long the schedules stand still. */
 const LATE_MS = 60_000;
 
@@ -71,6 +73,8 @@ class ScheduleTicker {
   #lookedAt: number | undefined;
   #succeededAt: number;
   #isAway = false;
+  /** The workflows whose schedules this replica cannot read, as far as it was said. */
+  readonly #unread = new Set<string>();
 
   constructor(store: TickerStore, elapsedMs: () => number) {
     this.#store = store;
@@ -98,13 +102,15 @@ class ScheduleTicker {
         await this.#repair(now);
       this.#lookedAt = now;
       const due = await database.askOwn((db) => readDue(db, now, PAGE_ROWS));
-      for (const schedule of inAnyOrder(due)) await this.#tick(schedule, now);
+      let moved = 0;
+      for (const schedule of inAnyOrder(due)) if (await this.#tick(schedule, now)) moved += 1;
       const nextAt = await database.askOwn(readNextDue);
       this.#succeededAt = this.#elapsedMs();
       if (this.#isAway) log.info("schedules are followed again");
       this.#isAway = false;
-      // A tick that failed stays due; it is tried again at the next interval.
-      const pauseMs = due.length === PAGE_ROWS ? 0 : (nextAt ?? Number.POSITIVE_INFINITY) - now;
+      // A tick that failed or was left stays due; it is tried again at the next interval.
+      const isMore = due.length === PAGE_ROWS && moved > 0;
+      const pauseMs = isMore ? 0 : (nextAt ?? Number.POSITIVE_INFINITY) - now;
       if (pauseMs >= 0 && pauseMs < LOOK_INTERVAL_MS) {
         this.#looks.lookIn(pauseMs + Math.random() * JITTER_MS);
       }
@@ -114,15 +120,19 @@ class ScheduleTicker {
     }
   }
 
-  /** Moves a due schedule on, and starts its workflow, in one transaction: so each tick is taken once. */
-  async #tick(schedule: Schedule, now: number): Promise<void> {
+  /**
+   * Moves a due schedule on, and starts its workflow, in one transaction: so each tick is taken once. Resolves with false
+   * when it stays due.
+   */
+  async #tick(schedule: Schedule, now: number): Promise<boolean> {
     const { database, log } = this.#store;
     const { workflowId, trigger, isEnabled } = schedule;
     try {
-      if (!isEnabled || trigger === undefined) {
+      if (!isEnabled) {
         await database.askOwn((db) => moveSchedule(db, schedule, NO_TICK));
-        return;
+        return true;
       }
+      if (trigger === undefined) return await this.#leave(schedule, "it has no such trigger", now);
       const due = lastDue(schedule, trigger, now);
       const rows = due === undefined ? [] : await packFact(tickRow(due));
       const acceptance = await database.askOwn((db) =>
@@ -141,21 +151,34 @@ class ScheduleTicker {
         }),
       );
       if (acceptance !== undefined) announceAcceptances(this.#store, [acceptance]);
+      return true;
     } catch (thrown) {
-      if (thrown instanceof ScheduleFault) return this.#rest(schedule, thrown);
+      if (thrown instanceof ScheduleFault) return this.#leave(schedule, thrown.message, now);
       log.warn({ err: thrown, workflow: workflowId }, "a scheduled run could not be accepted");
+      return false;
     }
   }
 
-  /** Lets a schedule rest that cannot be read. It is read again when the server starts, with another runtime perhaps. */
-  async #rest(schedule: Schedule, fault: ScheduleFault): Promise<void> {
-    const { database, log } = this.#store;
-    const { workflowId } = schedule;
-    log.warn(
-      { workflow: workflowId, cause: fault.message },
-      "a schedule cannot be read and starts nothing: save its workflow with another one",
+  /**
+   * Leaves a due schedule that cannot be read here to the other replicas, and lets it wait when none of them has taken it.
+   * Resolves with whether it waits now.
+   */
+  async #leave(schedule: Schedule, cause: string, now: number): Promise<boolean> {
+    const { database } = this.#store;
+    this.#reportUnread(schedule, cause);
+    if (now - schedule.nextAt.getTime() < LEFT_TO_OTHERS_MS) return false;
+    const later = new Date(now + UNREAD_PAUSE_MS);
+    await database.askOwn((db) => moveSchedule(db, schedule, later));
+    return true;
+  }
+
+  #reportUnread({ workflowId }: Schedule, cause: string): void {
+    if (this.#unread.has(workflowId)) return;
+    this.#unread.add(workflowId);
+    this.#store.log.warn(
+      { workflow: workflowId, cause },
+      "a schedule cannot be read and starts nothing here: save its workflow with another one",
     );
-    await database.askOwn((db) => moveSchedule(db, schedule, NO_TICK));
   }
 
   #accept(transaction: Db, { schedule, trigger, due, rows }: Tick): Promise<Acceptance> {
@@ -185,7 +208,7 @@ class ScheduleTicker {
           }
         } catch (thrown) {
           if (!(thrown instanceof ScheduleFault)) throw thrown;
-          await this.#rest(schedule, thrown);
+          this.#reportUnread(schedule, thrown.message);
         }
       }
       last = page.at(-1);

@@ -110,6 +110,20 @@ async function addEvent(row: Partial<typeof outboxEvents.$inferInsert>): Promise
   return id;
 }
 
+/** Stores events that were given up, with bodies of that many bytes; a hundred in one statement, for its time limit. */
+async function addLarge(events: number, bytes: number): Promise<void> {
+  const body = JSON.stringify({ text: "x".repeat(bytes) });
+  for (let first = 1; first <= events; first += 100) {
+    await ask((db) =>
+      db.execute(sql`
+        insert into outbox_events (id, sink, kind, body, created_at, dead_at)
+        select 'evt_large' || number, 'internal', 'large', ${body}::jsonb,
+          now() - make_interval(secs => number), now()
+        from generate_series(${first}::int, ${first + 99}::int) as number`),
+    );
+  }
+}
+
 const dead = () => ({ attempts: 9, deadAt: new Date(), lastError: "workflows: TypeError" });
 const idsOf = async (query: string) =>
   (await call("GET", `${PATH}?${query}`)).body.data.map(({ id }: { id: string }) => id);
@@ -177,6 +191,22 @@ describe("GET /api/admin/events", () => {
       before = `&before=${seen.at(-1)}`;
     }
     expect(seen).toEqual([...ids].reverse());
+  });
+
+  it("ends a page early whose bodies are long, and loses none", async () => {
+    await addLarge(100, 250_000);
+    const page = async (before = "") => (await call("GET", `${PATH}?limit=1000${before}`)).body;
+    const sizes: number[] = [];
+    const seen = new Set<string>();
+    let list = await page();
+    for (;;) {
+      sizes.push(list.data.length);
+      for (const { id } of list.data) seen.add(id);
+      if (!list.has_more) break;
+      list = await page(`&before=${list.data.at(-1).id}`);
+    }
+    expect(Math.max(...sizes)).toBeLessThan(50);
+    expect(seen.size).toBe(100);
   });
 
   it.each([
@@ -325,6 +355,16 @@ describe("POST /api/admin/events/redrive", () => {
     expect((await redrive({ state: "pending", kind: "file.uploaded" })).body.redriven).toBe(0);
     const { body: audit } = await call("GET", "/api/admin/audit?action=event.redrive&limit=1");
     expect(audit.data[0].details).toEqual({ state: "pending", kind: "file.uploaded", events: 2 });
+  });
+
+  it("tries thousands again with long bodies, in bounded portions", async () => {
+    await addLarge(2_500, 100_000);
+    const { body } = await redrive({ kind: "large" });
+    expect(body).toEqual({ object: "event.redrive", redriven: 2_500, has_more: false });
+    expect(await idsOf("state=dead")).toEqual([]);
+    const { body: audit } = await call("GET", "/api/admin/audit?action=event.redrive&limit=3");
+    const counts = audit.data.map(({ details }: { details: { events: number } }) => details.events);
+    expect(counts).toEqual([500, 1_000, 1_000]);
   });
 
   it.each([

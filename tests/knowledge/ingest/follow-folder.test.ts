@@ -32,6 +32,7 @@ import { forgetWatched, passLook } from "../../support/stages/watched-stage.ts";
 /** Of 500 files, on a machine that does much else. */
 const WAIT = { timeout: 300_000, interval: 50 };
 vi.setConfig({ testTimeout: 900_000 });
+const MAX_BYTES = 10_000_000;
 let stage: IngestStage;
 let folder: string;
 let replica: IngestReplica;
@@ -39,7 +40,7 @@ let watch: WatchedFolders | undefined;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "followed-"));
-  stage = await openIngestStage({ WATCH_DIRS: folder });
+  stage = await openIngestStage({ WATCH_DIRS: folder, FILE_MAX_BYTES: `${MAX_BYTES}` });
 });
 beforeEach(async () => {
   await rm(folder, { recursive: true, force: true });
@@ -150,6 +151,18 @@ describe("a store that follows a folder", () => {
           and not exists (select 1 from vector_store_files as used where used.file_id = files.id)`);
       expect(rows).toHaveLength(0);
     }, WAIT);
+  });
+
+  test("no longer has a file that has grown above the limit, until it is smaller again", async () => {
+    await put("docs/a.txt", "The first text.");
+    await put("docs/b.txt", "The second text.");
+    const store = await followingStore();
+    await startFollowing();
+    await untilFound(store, { "docs/a.txt": "The first text.", "docs/b.txt": "The second text." });
+    await put("docs/a.txt", "x".repeat(MAX_BYTES + 1));
+    await untilFound(store, { "docs/b.txt": "The second text." });
+    await put("docs/a.txt", "Short again.");
+    await untilFound(store, { "docs/a.txt": "Short again.", "docs/b.txt": "The second text." });
   });
 
   test("takes what changed while the server was down", async () => {

@@ -327,10 +327,31 @@ describe("a folder that is away", () => {
     onTestFinished,
   }) => {
     const { folder, at, start, settled, away } = await openFilledStage(onTestFinished);
-    for (const name of ["a", "b", "c"]) await rm(at(name));
     await start();
+    for (const name of ["a", "b", "c"]) await rm(at(name));
+    const deleted = ["deleted a 1", "deleted b 1", "deleted c 1"];
+    expect(await settled()).toEqual(deleted);
     await rename(folder, away);
     await mkdir(folder);
+    await writeFile(at("d"), "dd");
+    expect(await settled()).toEqual(["created d 2", ...deleted]);
+  });
+
+  test("is looked at for the first time when it comes, where an empty mount point was there before", async ({
+    onTestFinished,
+  }) => {
+    const { folder, at, fired, until, start, stop, settle, settled, away } =
+      await openFilledStage(onTestFinished);
+    await rename(folder, away);
+    await mkdir(folder);
+    await start();
+    await until("watched");
+    await stop();
+    await rm(folder, { recursive: true });
+    await rename(away, folder);
+    await start();
+    await settle();
+    expect(await fired()).toEqual([]);
     await writeFile(at("d"), "dd");
     expect(await settled()).toEqual(["created d 2"]);
   });

@@ -207,9 +207,41 @@ describe("scheduled starts", () => {
       .update(workflows)
       .set({ definition: { triggers: [{ kind: "schedule", cron: 7 }], steps: [] } })
       .where(eq(workflows.id, broken));
-    await lookAt(open(), START + 10_000);
+    const ticker = open();
+    await lookAt(ticker, START + 10_000);
     expect(await ticksOf(id)).toEqual([10]);
-    expect((await stage.schedules(broken))[0]?.nextAt).toEqual(NO_TICK);
+    // For a minute it is left to replicas that can read it.
+    expect((await stage.schedules(broken))[0]?.nextAt).toEqual(new Date(START + 10_000));
+    await lookAt(ticker, START + 70_000);
+    expect((await stage.schedules(broken))[0]?.nextAt).toEqual(new Date(START + 670_000));
+  });
+
+  it("of one that a replica cannot read are taken by another one, or that one later", async () => {
+    const id = await stage.addWorkflow({ triggers: [EVERY_10_S] });
+    const { db } = stage.database;
+    const [known] = await db.select().from(workflows).where(eq(workflows.id, id));
+    const write = (definition: unknown) =>
+      db
+        .update(workflows)
+        .set({ definition: definition as typeof workflows.$inferInsert.definition })
+        .where(eq(workflows.id, id));
+    const unreadable = { triggers: [{ kind: "schedule", cron: 7 }], steps: [] };
+    const readable = known?.definition;
+    const ticker = open();
+    await write(unreadable);
+    await lookAt(ticker, START + 10_000);
+    // What another replica reads.
+    await write(readable);
+    await lookAt(ticker, START + 15_000);
+    expect(await ticksOf(id)).toEqual([10]);
+    await stage.endAll(id);
+    await write(unreadable);
+    await lookAt(ticker, START + 80_000);
+    await write(readable);
+    await lookAt(ticker, START + 679_000);
+    expect(await ticksOf(id)).toEqual([10]);
+    await lookAt(ticker, START + 680_000);
+    expect(await ticksOf(id)).toEqual([10, 680]);
   });
 
   it("of one in a time zone that this runtime does not know do not stop the others", async () => {
@@ -233,7 +265,7 @@ describe("scheduled starts", () => {
     tickers.push(ticker);
     await lookAt(ticker, START + 10_000);
     expect(await ticksOf(id)).toEqual([10]);
-    expect((await stage.schedules(foreign))[0]?.nextAt).toEqual(NO_TICK);
+    expect((await stage.schedules(foreign))[0]?.nextAt).toEqual(new Date(START + 10_000));
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain("There is no time zone");
     await lookAt(ticker, START + 15_000);

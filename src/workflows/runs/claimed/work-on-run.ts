@@ -4,7 +4,13 @@ import { type Db, withTransaction } from "../../../db/context.ts";
 import { isFromDatabase, isPassing, toDatabaseError } from "../../../db/database-error.ts";
 import { repeatConflict } from "../../../db/repeat-conflict.ts";
 import { workflowSteps } from "../../../db/tables/workflows.ts";
-import { ClaimLost, type Job, type JobOutcome, type WorkContext } from "../../../queue/topic.ts";
+import {
+  ClaimLost,
+  type Job,
+  type JobOutcome,
+  STORE_AWAY,
+  type WorkContext,
+} from "../../../queue/topic.ts";
 import type { WorkflowStore } from "../../workflow-store.ts";
 import type { RunWaits } from "../children/run-waits.ts";
 import { endRun } from "../end/end-run.ts";
@@ -19,8 +25,6 @@ import { limitIdle } from "./limit-idle.ts";
 const LOST_WORKERS_MAX = 3;
 
 const DONE: JobOutcome = { kind: "done" };
-/** Handed back: it does not count as a try, and any replica takes it up. */
-const RELEASED: JobOutcome = { kind: "released" };
 
 export interface RunWork {
   readonly store: Pick<WorkflowStore, "database" | "settings" | "clock" | "log" | "wakeEvents">;
@@ -54,7 +58,7 @@ export async function workOnRun(
     await finish(work, { run, end, confirm });
     return DONE;
   } catch (thrown) {
-    if (signal.aborted || thrown instanceof ClaimLost || isAway(thrown)) return RELEASED;
+    if (!signal.aborted && isAway(thrown)) return STORE_AWAY;
     throw thrown;
   }
 }

@@ -1,0 +1,1 @@
+ALTER TABLE "watched_folders" ADD COLUMN "had_files" boolean DEFAULT true NOT NULL;
