@@ -27,6 +27,10 @@ const UNRENEWED_SHARE = 0.75;
 const LOOK_INTERVAL_MS = 1_000;
 const CONCURRENCY = 20;
 const AWAY_REPORT_MS = 60_000;
+/** Each was recorded, so the store answered soon after it: beyond these it is the work that asks too much of the store. */
+const AWAY_TRIES_MAX = 10;
+/** Some of these jobs go on in other replicas. */
+const AWAY_JOBS_MAX = 1_000;
 /** A query that takes longer is abandoned; the jobs it claimed can be claimed again when their lease expires. */
 const QUERY_TIMEOUT_MS = 20_000;
 /** When the server stops, work in progress has this long to finish, and as long again to be handed back. */
@@ -73,6 +77,8 @@ class Worker {
   readonly #looks = new LookTimer(() => this.#look(), LOOK_INTERVAL_MS);
   readonly #runs = new Map<string, Run>();
   readonly #settling = new Set<Promise<void>>();
+  /** How often in a row the store was away for a job. */
+  readonly #awayTries = new Map<string, number>();
   #renewTimer: NodeJS.Timeout | undefined;
   #renewing: Promise<void> | undefined;
   /** The last look ended for lack of capacity, not of jobs. */
@@ -147,6 +153,7 @@ class Worker {
     const { db, clock, log } = this.#parts;
     const { name } = this.#topic;
     const outcome = await this.#attempt(run);
+    if (outcome !== STORE_AWAY) this.#awayTries.delete(run.job.id);
     const pauseMs = this.#pauseOf(run, outcome);
     const now = clock.now();
     const nextAttemptAt = pauseMs === undefined ? undefined : now + pauseMs;
@@ -193,13 +200,23 @@ class Worker {
       return outcome.kind === "failed" && abort.signal.aborted ? { kind: "released" } : outcome;
     } catch (thrown) {
       if (abort.signal.aborted || thrown instanceof ClaimLost) return { kind: "released" };
-      if (isStoreAway(thrown)) {
+      if (isStoreAway(thrown) && this.#isFreeTry(job.id)) {
         this.#reportAway(thrown);
         return STORE_AWAY;
       }
       log.warn({ err: thrown, topic: name, job: job.id }, "the work on a job threw an error");
       return { kind: "failed", error: describeFailure(thrown) };
     }
+  }
+
+  #isFreeTry(id: string): boolean {
+    const tries = (this.#awayTries.get(id) ?? 0) + 1;
+    this.#awayTries.delete(id);
+    if (tries > AWAY_TRIES_MAX) return false;
+    this.#awayTries.set(id, tries);
+    const [oldest = id] = this.#awayTries.keys();
+    if (this.#awayTries.size > AWAY_JOBS_MAX) this.#awayTries.delete(oldest);
+    return true;
   }
 
   /** Aborts work whose lease may have expired; renews the other leases, and aborts work that has lost its claim. */

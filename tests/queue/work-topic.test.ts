@@ -124,6 +124,28 @@ describe("work that the gateway's own store does not answer", () => {
     expect(said).toHaveLength(1);
   });
 
+  test("is a failure in the end, when the store answers all the others", async () => {
+    let tries = 0;
+    await store("runs", "asks too much");
+    const worker = work({
+      pausesMs: [],
+      async work() {
+        tries += 1;
+        throw away();
+      },
+    });
+    const passing = setInterval(() => {
+      aheadMs += 1_000;
+      worker.wake();
+    }, 10);
+    await untilNonePending();
+    clearInterval(passing);
+    expect(tries).toBe(11);
+    expect(await stored()).toEqual([
+      expect.objectContaining({ attempts: 1, lastError: "The database is not reachable now." }),
+    ]);
+  });
+
   test("is not retried by another replica before its pause", async () => {
     await store("runs", "any");
     const job = await claimOne();
