@@ -2,6 +2,7 @@ import { drizzle } from "drizzle-orm/postgres-js";
 import type { Options, PostgresType } from "postgres";
 import postgres from "postgres";
 import type { Db } from "./context.ts";
+import { createLosses, safeClient } from "./safe-client.ts";
 
 /** The seconds that running queries get when a pool closes. */
 const CLOSE_TIMEOUT_SECONDS = 5;
@@ -71,9 +72,13 @@ function alwaysCurrent(current: () => Db): Db {
 }
 
 function openPool({ url, driver }: PoolOptions, onLost: () => void): Pool {
+  const losses = createLosses();
   const options: Options<Record<string, PostgresType>> = {
     onnotice: () => undefined,
-    onclose: onLost,
+    onclose() {
+      losses.note();
+      onLost();
+    },
     // The driver does not handle a failure of this extra query, which would end the process. Arrays are parsed by
     // drizzle.
     fetch_types: false,
@@ -82,5 +87,8 @@ function openPool({ url, driver }: PoolOptions, onLost: () => void): Pool {
     connection: { application_name: APPLICATION_NAME, TimeZone: "UTC", ...driver.connection },
   };
   const sql = url === undefined ? postgres(options) : postgres(url, options);
-  return { db: drizzle(sql), close: () => sql.end({ timeout: CLOSE_TIMEOUT_SECONDS }) };
+  return {
+    db: drizzle(safeClient(sql, losses)),
+    close: () => sql.end({ timeout: CLOSE_TIMEOUT_SECONDS }),
+  };
 }
