@@ -2,6 +2,7 @@ import { drizzle } from "drizzle-orm/postgres-js";
 import type { Options, PostgresType } from "postgres";
 import postgres from "postgres";
 import type { Db } from "./context.ts";
+import { isReadOnly, toDatabaseError } from "./database-error.ts";
 import { createLosses, safeClient } from "./safe-client.ts";
 
 /** The seconds that running queries get when a pool closes. */
@@ -14,6 +15,8 @@ export interface PoolOptions {
   readonly driver: Options<Record<string, PostgresType>>;
   /** Called when new connections have replaced the old ones. */
   readonly onRenewed: () => void;
+  /** Called when the server has refused a change because it takes none. */
+  readonly onReadOnly: () => void;
 }
 
 export interface RenewedPool {
@@ -71,7 +74,7 @@ function alwaysCurrent(current: () => Db): Db {
   });
 }
 
-function openPool({ url, driver }: PoolOptions, onLost: () => void): Pool {
+function openPool({ url, driver, onReadOnly }: PoolOptions, onLost: () => void): Pool {
   const losses = createLosses();
   const options: Options<Record<string, PostgresType>> = {
     onnotice: () => undefined,
@@ -87,8 +90,11 @@ function openPool({ url, driver }: PoolOptions, onLost: () => void): Pool {
     connection: { application_name: APPLICATION_NAME, TimeZone: "UTC", ...driver.connection },
   };
   const sql = url === undefined ? postgres(options) : postgres(url, options);
+  const onFailure = (thrown: unknown): void => {
+    if (isReadOnly(toDatabaseError(thrown))) onReadOnly();
+  };
   return {
-    db: drizzle(safeClient(sql, losses)),
+    db: drizzle(safeClient(sql, { losses, onFailure })),
     close: () => sql.end({ timeout: CLOSE_TIMEOUT_SECONDS }),
   };
 }

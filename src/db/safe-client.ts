@@ -29,6 +29,12 @@ export function createLosses(): Losses {
   };
 }
 
+export interface SafeClientOptions {
+  readonly losses: Losses;
+  /** Called with each error of a statement. */
+  readonly onFailure: (thrown: unknown) => void;
+}
+
 /**
  * Returns the driver's client with transactions that end well when their connection is lost. The driver sends a
  * transaction's statements on the connection that it began on, also after that has closed: the write then ends the
@@ -36,21 +42,23 @@ export function createLosses(): Losses {
  * So nothing is handed to the driver after the loss, and in the turn of a loss nothing by any transaction of the pool,
  * because the driver has not told yet whose connection it was.
  */
-export function safeClient(sql: Sql, losses: Losses): Sql {
+export function safeClient(sql: Sql, options: SafeClientOptions): Sql {
   const begin = <Result>(work: (transaction: TransactionSql) => Promise<Result>) =>
-    new SafeTransaction(losses).run(sql, work);
-  return withMembers(sql, { begin });
+    new SafeTransaction(options).run(sql, work);
+  return withMembers(sql, { unsafe: watched(sql, options.onFailure), begin });
 }
 
 class SafeTransaction {
   readonly #losses: Losses;
+  readonly #onFailure: (thrown: unknown) => void;
   /** The driver has ended it. It does so when the connection closes, too. */
   #isOver = false;
   /** A statement has failed because the connection is about to close. */
   #isFailing = false;
 
-  constructor(losses: Losses) {
+  constructor({ losses, onFailure }: SafeClientOptions) {
     this.#losses = losses;
+    this.#onFailure = onFailure;
   }
 
   run<Result>(sql: Sql, work: (transaction: TransactionSql) => Promise<Result>): Promise<Result> {
@@ -69,13 +77,13 @@ class SafeTransaction {
   }
 
   #safe(transaction: TransactionSql): TransactionSql {
+    const send = watched(transaction, (thrown) => {
+      if (isConnectionLost(toDatabaseError(thrown))) this.#isFailing = true;
+      this.#onFailure(thrown);
+    });
     const unsafe: Sql["unsafe"] = (...given) => {
       this.#refuseClosed();
-      const query = transaction.unsafe(...given);
-      query.catch((thrown: unknown) => {
-        if (isConnectionLost(toDatabaseError(thrown))) this.#isFailing = true;
-      });
-      return query as never;
+      return send(...given);
     };
     const savepoint = async <Result>(work: (inner: TransactionSql) => Promise<Result>) => {
       this.#refuseClosed();
@@ -110,6 +118,18 @@ class SafeTransaction {
       }
     }
   }
+}
+
+/** Returns the function that sends a statement. It also tells of the statement's failure. */
+function watched(
+  client: Sql | TransactionSql,
+  onFailure: (thrown: unknown) => void,
+): Sql["unsafe"] {
+  return (...given) => {
+    const query = client.unsafe(...given);
+    query.catch(onFailure);
+    return query as never;
+  };
 }
 
 function withMembers<Client extends object>(client: Client, members: object): Client {

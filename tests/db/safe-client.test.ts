@@ -37,10 +37,13 @@ function startDriver() {
   return { sql: { unsafe, begin } as unknown as Sql, sent, close };
 }
 
+const safe = (sql: Sql, losses: Losses, onFailure: (thrown: unknown) => void = () => undefined) =>
+  safeClient(sql, { losses, onFailure });
+
 describe("the client of a pool", () => {
   it("commits and rolls back, with savepoints", async () => {
     const { sql, sent } = startDriver();
-    const client = safeClient(sql, createLosses());
+    const client = safe(sql, createLosses());
     const result = await client.begin(async (transaction) => {
       await transaction.unsafe("one");
       const failing = transaction.savepoint(() => Promise.reject(new Error("undone")));
@@ -71,7 +74,7 @@ describe("the client of a pool", () => {
         const losses = createLosses();
         let goOn = (): void => undefined;
         const until = new Promise<void>((resolve) => (goOn = resolve));
-        const running = safeClient(sql, losses).begin(async (transaction) => {
+        const running = safe(sql, losses).begin(async (transaction) => {
           await until;
           await work(transaction);
         });
@@ -89,7 +92,7 @@ describe("the client of a pool", () => {
   it("refuses a statement in the turn of another connection's loss, and rolls back after it", async () => {
     const { sql, sent } = startDriver();
     const losses = createLosses();
-    const running = safeClient(sql, losses).begin(async (transaction) => {
+    const running = safe(sql, losses).begin(async (transaction) => {
       losses.note();
       await transaction.unsafe("one");
     });
@@ -101,7 +104,7 @@ describe("the client of a pool", () => {
     const { sql, sent } = startDriver();
     const losses = createLosses();
     losses.note();
-    const running = safeClient(sql, losses).begin((transaction) => transaction.unsafe("one"));
+    const running = safe(sql, losses).begin((transaction) => transaction.unsafe("one"));
     await expect(running).rejects.toMatchObject({ code: "CONNECTION_CLOSED" });
     expect(sent).toEqual([]);
   });
