@@ -116,6 +116,7 @@ if (cluster !== undefined) {
         late = transaction.execute(sql`insert into late values (1)`);
         await late;
       });
+      const rejected = expect(doomed).rejects.toThrow();
       const other = withTransaction(database.db, async (transaction) => {
         await transaction.execute(sql`insert into late values (2)`);
         await ended.given;
@@ -123,13 +124,13 @@ if (cluster !== undefined) {
       });
       await begun.given;
       // These wait for a connection, and get the one that is opened again.
-      const waiting = Array.from({ length: CONNECTIONS }, () =>
-        database.db.execute(sql`select pg_sleep(1)`),
+      const waiting = Promise.allSettled(
+        Array.from({ length: CONNECTIONS }, () => database.db.execute(sql`select pg_sleep(1)`)),
       );
       const admin = await openConnected(cluster.url);
       await admin.db.execute(sql`select pg_terminate_backend(${pid})`);
-      await expect(doomed).rejects.toThrow();
-      await Promise.allSettled(waiting);
+      await rejected;
+      await waiting;
       lost.give();
       await turn();
       await expect(late).rejects.toThrow();
