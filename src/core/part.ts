@@ -25,6 +25,11 @@ export interface Part<Store = unknown> {
   /** Readiness checks. None of them throws. A name that several parts have passes when it does for each of them. */
   readonly checks?: Readonly<Record<string, Check>>;
   /**
+   * What `/api/ready` says of a failed check instead of its general hint, by the check's name: a sentence without
+   * addresses and secrets; undefined leaves the general one.
+   */
+  readonly hints?: Readonly<Record<string, () => string | undefined>>;
+  /**
    * What `/api/ready` says beside its checks, by name, without a say in readiness: words without addresses and secrets;
    * undefined says nothing.
    */

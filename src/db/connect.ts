@@ -3,6 +3,9 @@ import type { Ask, Database } from "./database.ts";
 import { createQueryGate, type QueryGate } from "./query-gate.ts";
 import { openRenewedPool, type PoolOptions, type RenewedPool } from "./renewed-pool.ts";
 
+/** Between two replacements of connections to a server that takes no changes: it stays so for seconds or minutes. */
+const RENEWAL_PAUSE_MS = 1_000;
+
 type Driver = PoolOptions["driver"] & { readonly max: number };
 
 export interface ConnectOptions extends Pick<PoolOptions, "url"> {
@@ -23,11 +26,17 @@ export interface ConnectOptions extends Pick<PoolOptions, "url"> {
  * Opens the connections to PostgreSQL, embedded or not, and the gates in front of them. Connects at the first query.
  */
 export function connect(options: ConnectOptions): Database {
-  const apart = options.work && openGatedPool(options, options.work);
+  const reach = new WriterSearch(() => {
+    for (const pool of new Set([own, callers, work])) pool.renew();
+  });
+  const onReadOnly = () => reach.renew();
+  const apart = options.work && openGatedPool(options, options.work, { onReadOnly });
   // Runs have no gate, which would see that their connections are dead: a server that vanished is gone for both.
-  const own = openGatedPool(options, options.driver, () => apart?.renew());
+  const onHung = () => apart?.renew();
+  const own = openGatedPool(options, options.driver, { onReadOnly, onHung });
   const work = apart ?? own;
-  const callers = options.callers === undefined ? own : openGatedPool(options, options.callers);
+  const callers =
+    options.callers === undefined ? own : openGatedPool(options, options.callers, { onReadOnly });
   const ownGate = own.addGate();
   const callersGate = callers.addGate();
   // The gateway's own work may end late, because it is retried until it succeeds.
@@ -38,11 +47,8 @@ export function connect(options: ConnectOptions): Database {
     kind: options.kind,
     ask: (work) => callersGate.ask((signal) => work(commitWhileAwaited(callers.db, signal))),
     askOwn,
-    ping: () =>
-      askOwn((db) => db.execute("select 1")).then(
-        () => true,
-        () => false,
-      ),
+    ping: () => reach.note(askOwn(takesChanges)),
+    isReadOnly: () => reach.isReadOnly,
     figures: callersGate.figures,
     async close() {
       await Promise.all([...new Set([own, callers, work])].map((pool) => pool.close()));
@@ -50,32 +56,79 @@ export function connect(options: ConnectOptions): Database {
   };
 }
 
+async function takesChanges(db: Db): Promise<boolean> {
+  const [row] = await db.execute<{ state: string }>(
+    "select current_setting('transaction_read_only') as state",
+  );
+  return row?.state === "off";
+}
+
+/**
+ * Looks for the server that takes changes. After a switch-over, connections may stay with a server that no longer does,
+ * or a name may lead to it for a while: new connections reach the other one as soon as the address does.
+ */
+class WriterSearch {
+  /** What the last ping found. */
+  isReadOnly = false;
+  readonly #renewPools: () => void;
+  #renewedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(renewPools: () => void) {
+    this.#renewPools = renewPools;
+  }
+
+  /** Replaces all connections, unless that was done just now. */
+  renew(): void {
+    const now = performance.now();
+    if (now - this.#renewedAt < RENEWAL_PAUSE_MS) return;
+    this.#renewedAt = now;
+    this.#renewPools();
+  }
+
+  /** Resolves with what the ping did, false when it failed. */
+  async note(pinging: Promise<boolean>): Promise<boolean> {
+    const answer = await pinging.catch(() => undefined);
+    this.isReadOnly = answer === false;
+    if (this.isReadOnly) this.renew();
+    return answer === true;
+  }
+}
+
 interface GatedPool extends RenewedPool {
   /** Adds a gate in front of the pool, with a queue of its own. */
   readonly addGate: () => QueryGate;
 }
 
-/** @param onHung called when the pool's connections are replaced because the server has vanished. */
+interface GatedPoolCalls {
+  /** As the pool takes it. */
+  readonly onReadOnly: () => void;
+  /** Called when the pool's connections are replaced because the server has vanished. */
+  readonly onHung?: () => void;
+}
+
 function openGatedPool(
   { kind, url, waitMs, hungMs }: ConnectOptions,
   driver: Driver,
-  onHung: () => void = () => undefined,
+  { onReadOnly, onHung }: GatedPoolCalls,
 ): GatedPool {
   const gates: QueryGate[] = [];
   const onRenewed = () => {
     for (const gate of gates) gate.renew();
   };
-  const pool = openRenewedPool({ url, driver, onRenewed });
+  const pool = openRenewedPool({ url, driver, onRenewed, onReadOnly });
   const renew = (): void => {
     // The embedded database has its own watchdog, which replaces its thread.
-    if (kind !== "postgres") return;
-    pool.renew();
-    onHung();
+    if (kind === "postgres") pool.renew();
+  };
+  const leaveHung = () => {
+    renew();
+    onHung?.();
   };
   return {
     ...pool,
+    renew,
     addGate() {
-      const gate = createQueryGate({ waitMs, hungMs, max: driver.max, onHung: renew });
+      const gate = createQueryGate({ waitMs, hungMs, max: driver.max, onHung: leaveHung });
       gates.push(gate);
       return gate;
     },

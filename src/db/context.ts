@@ -1,6 +1,5 @@
 import type { PgDatabase } from "drizzle-orm/pg-core";
 import type { PostgresJsQueryResultHKT } from "drizzle-orm/postgres-js";
-import { isConnectionLost, toDatabaseError } from "./database-error.ts";
 
 /** A database handle: the pool itself, or one transaction. */
 export type Db = PgDatabase<PostgresJsQueryResultHKT>;
@@ -13,12 +12,5 @@ export function withTransaction<Result>(
   db: Db,
   work: (transaction: Db) => Promise<Result>,
 ): Promise<Result> {
-  return db.transaction((transaction) =>
-    work(transaction).catch((thrown: unknown) => {
-      if (!isConnectionLost(toDatabaseError(thrown))) throw thrown;
-      // There is nothing to roll back, and the driver fails badly when it writes to a lost connection. It rejects the
-      // transaction itself, so this promise never settles.
-      return new Promise<never>(() => undefined);
-    }),
-  );
+  return db.transaction(work);
 }

@@ -18,6 +18,9 @@ export class DatabaseError extends Error {
 /** SQLSTATE of a wait for a lock that took too long. */
 export const LOCK_NOT_AVAILABLE = "55P03";
 
+/** SQLSTATE of a change that the server does not take: a standby, or a database that is set so. */
+const READ_ONLY = "25006";
+
 /** SQLSTATE classes 22 and 23 quote the offending values in their message. */
 const QUOTES_VALUES = /^2[23]/;
 
@@ -49,7 +52,12 @@ export function isQueryFailure(thrown: unknown): boolean {
  * waiting helps. Classes: 08 connection, 53 resources, 57 operator intervention, 58 the server's own system.
  */
 export function isUnavailable(error: DatabaseError): boolean {
-  return /^(08|53|57|58)|^25006$|^(CONNECT|E[A-Z]{3,}$)/.test(error.code);
+  return isReadOnly(error) || /^(08|53|57|58)|^(CONNECT|E[A-Z]{3,}$)/.test(error.code);
+}
+
+/** Returns true when the server takes no changes, so that another one may be the right one now. */
+export function isReadOnly(error: DatabaseError): boolean {
+  return error.code === READ_ONLY;
 }
 
 /** Returns true when the connection was lost, as reported by the server or the system. */

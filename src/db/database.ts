@@ -23,8 +23,10 @@ export interface Database {
   readonly ask: Ask;
   /** Like `ask`, for the gateway's own work. It never queues after callers, however slow their queries are. */
   readonly askOwn: Ask;
-  /** Returns true when the database answers within DB_POOL_WAIT_MS. Never rejects. */
+  /** Returns true when the database answers within DB_POOL_WAIT_MS and takes changes. Never rejects. */
   readonly ping: () => Promise<boolean>;
+  /** True when the last ping reached a server that takes no changes. */
+  readonly isReadOnly: () => boolean;
   /** The state of the callers' queue. */
   readonly figures: () => GateFigures;
   readonly close: () => Promise<void>;

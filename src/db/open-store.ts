@@ -9,6 +9,9 @@ import { openReplicaGuard, type ReplicaGuard } from "./locks/replica-guard.ts";
 import { MIGRATION_TIMEOUT_MS, migrate } from "./migrate.ts";
 import { openDatabase, STATEMENT_TIMEOUT_MS } from "./open-db.ts";
 
+const READ_ONLY_HINT =
+  "PostgreSQL takes no changes, as a standby or a database that is set to read-only; see that DATABASE_URL leads to the server that does, the gateway connects again by itself.";
+
 export interface Store extends Part {
   readonly database: Database;
   readonly guard: ReplicaGuard;
@@ -35,7 +38,8 @@ export async function openStore(settings: Settings, log: Log): Promise<Store> {
   // A server whose schema is not up to date does not start.
   const checks = { db: database.ping, migrations: () => true };
   const jobs = database.kind === "embedded" ? [tendTables(database.db)] : [];
-  return { database, guard, jobs, metrics: storeMetrics(database), checks, close };
+  const hints = { db: () => (database.isReadOnly() ? READ_ONLY_HINT : undefined) };
+  return { database, guard, jobs, metrics: storeMetrics(database), checks, hints, close };
 }
 
 function storeMetrics({ figures }: Database): readonly Metric[] {

@@ -2,6 +2,8 @@ import { drizzle } from "drizzle-orm/postgres-js";
 import type { Options, PostgresType } from "postgres";
 import postgres from "postgres";
 import type { Db } from "./context.ts";
+import { isReadOnly, toDatabaseError } from "./database-error.ts";
+import { createLosses, safeClient } from "./safe-client.ts";
 
 /** The seconds that running queries get when a pool closes. */
 const CLOSE_TIMEOUT_SECONDS = 5;
@@ -13,6 +15,8 @@ export interface PoolOptions {
   readonly driver: Options<Record<string, PostgresType>>;
   /** Called when new connections have replaced the old ones. */
   readonly onRenewed: () => void;
+  /** Called when the server has refused a change because it takes none. */
+  readonly onReadOnly: () => void;
 }
 
 export interface RenewedPool {
@@ -70,10 +74,14 @@ function alwaysCurrent(current: () => Db): Db {
   });
 }
 
-function openPool({ url, driver }: PoolOptions, onLost: () => void): Pool {
+function openPool({ url, driver, onReadOnly }: PoolOptions, onLost: () => void): Pool {
+  const losses = createLosses();
   const options: Options<Record<string, PostgresType>> = {
     onnotice: () => undefined,
-    onclose: onLost,
+    onclose() {
+      losses.note();
+      onLost();
+    },
     // The driver does not handle a failure of this extra query, which would end the process. Arrays are parsed by
     // drizzle.
     fetch_types: false,
@@ -82,5 +90,11 @@ function openPool({ url, driver }: PoolOptions, onLost: () => void): Pool {
     connection: { application_name: APPLICATION_NAME, TimeZone: "UTC", ...driver.connection },
   };
   const sql = url === undefined ? postgres(options) : postgres(url, options);
-  return { db: drizzle(sql), close: () => sql.end({ timeout: CLOSE_TIMEOUT_SECONDS }) };
+  const onFailure = (thrown: unknown): void => {
+    if (isReadOnly(toDatabaseError(thrown))) onReadOnly();
+  };
+  return {
+    db: drizzle(safeClient(sql, { losses, onFailure })),
+    close: () => sql.end({ timeout: CLOSE_TIMEOUT_SECONDS }),
+  };
 }

@@ -6,7 +6,7 @@ import type { JsonObject } from "../lib/json/json.ts";
 type HintSettings = Pick<Settings, "LLM_BACKEND" | "DATABASE_URL">;
 
 export interface ReadinessOptions {
-  readonly parts: readonly Pick<Part, "checks" | "states">[];
+  readonly parts: readonly Pick<Part, "checks" | "hints" | "states">[];
   /** A stopping server is not ready, whatever its parts report. */
   readonly isStopping: () => boolean;
   readonly settings: HintSettings;
@@ -36,7 +36,8 @@ export function createReadiness(options: ReadinessOptions): () => Promise<Readin
   const asks = [...checksByName(options.parts)].map(
     ([name, checks]) => [name, ask(checks)] as const,
   );
-  const hints = hintsFor(options.settings);
+  const general = hintsFor(options.settings);
+  const hintOf = (name: string) => partsHint(options.parts, name) ?? general[name];
   return async () => {
     const isStopping = options.isStopping();
     const timeoutMs = isStopping ? 0 : TIMEOUT_MS;
@@ -52,7 +53,7 @@ export function createReadiness(options: ReadinessOptions): () => Promise<Readin
       ready,
       ...(!ready && { failed }),
       checks,
-      ...(!ready && { hints: Object.fromEntries(failed.map((name) => [name, hints[name]])) }),
+      ...(!ready && { hints: Object.fromEntries(failed.map((name) => [name, hintOf(name)])) }),
       ...Object.fromEntries(others.map(([name]) => [name, "unavailable"])),
       ...statesOf(options.parts),
     };
@@ -68,6 +69,14 @@ function statesOf(parts: ReadinessOptions["parts"]): JsonObject {
       return state === undefined ? [] : [[name, state]];
     }),
   );
+}
+
+function partsHint(parts: ReadinessOptions["parts"], name: string): string | undefined {
+  for (const { hints } of parts) {
+    const hint = hints?.[name]?.();
+    if (hint !== undefined) return hint;
+  }
+  return undefined;
 }
 
 function checksByName(parts: ReadinessOptions["parts"]): ReadonlyMap<string, readonly Check[]> {

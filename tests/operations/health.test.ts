@@ -53,6 +53,19 @@ describe("readiness", () => {
     expect(told["hints"]).toEqual({ db: expect.stringContaining("embedded database") });
   });
 
+  it("says what a part knows better of its failed check, and nothing of one that passes", async () => {
+    let isReadOnly = true;
+    const hint = "PostgreSQL takes no changes.";
+    const checks = { db: () => false, migrations: () => true, llm: () => true };
+    const parts = [
+      { checks, hints: { db: () => (isReadOnly ? hint : undefined), llm: () => hint } },
+    ];
+    const ask = createReadiness({ parts, isStopping: () => false, settings: given });
+    expect((await ask()).report["hints"]).toEqual({ db: hint });
+    isReadOnly = false;
+    expect((await ask()).report["hints"]).toEqual({ db: expect.stringContaining("DATABASE_URL") });
+  });
+
   it("does not wait for parts that hang, and asks each of them once however many want to know", async () => {
     let asked = 0;
     const hang = () => {
