@@ -14,6 +14,7 @@ const SYNC = redisScript("sync");
 const READ = redisScript("read");
 const BOOK = redisScript("book");
 const EXTEND = redisScript("extend");
+const RESTORE = redisScript("restore");
 
 /** More than any call may use, and well within the range of exact integers. */
 const TOKENS_MAX = 2 ** 40;
@@ -171,16 +172,15 @@ export class RedisCounters {
         ...stored.months.flatMap(({ month, tokens }) => [month, tokens]),
         stored.ended.length,
         ...stored.ended.flatMap(({ id, tokens }) => [id, tokenCount(tokens)]),
-        underWay.length,
-        ...underWay.flatMap(({ id, tokens, month, heldUntil }) => [
-          id,
-          tokens,
-          month,
-          Math.max(0, Math.ceil(heldUntil - performance.now())),
-        ]),
+        ...heldArguments(underWay),
       ]),
     );
     return Number(reply);
+  }
+
+  /** Holds again what calls in progress of this process hold, for a key that Redis has lost. */
+  async restore(keyId: string, underWay: readonly HeldCall[]): Promise<void> {
+    await this.#run(RESTORE, [keyId], heldArguments(underWay));
   }
 
   async #run(
@@ -265,6 +265,19 @@ function limitsOf({ limits, ownerId, ownerLimits }: LimitedSubject): readonly Ke
 /** Returns the UTC month of a moment, as `2026-07`. */
 export function monthName(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 7);
+}
+
+function heldArguments(underWay: readonly HeldCall[]): readonly (string | number)[] {
+  const now = performance.now();
+  return [
+    underWay.length,
+    ...underWay.flatMap(({ id, tokens, month, heldUntil }) => [
+      id,
+      tokens,
+      month,
+      Math.max(0, Math.ceil(heldUntil - now)),
+    ]),
+  ];
 }
 
 function limitOf(limit: number | null): number {

@@ -28,10 +28,7 @@ each(function()
   local month = release(id)
   if month then book(tonumber(used), month) end
 end)
-each(function()
-  local id, held, month, for_ms = next_argument(), next_argument(), next_argument(), next_argument()
-  if redis.call('HEXISTS', open, id) == 0 then hold(id, tonumber(held), month, now, tonumber(for_ms)) end
-end)
+hold_again(at + 1)
 raise('requests', requests)
 raise('tokens', tokens)
 for month, sum in pairs(months) do raise('tokens:' .. month, sum) end
