@@ -65,8 +65,6 @@ export interface EndedCall {
 
 export interface SyncedState {
   readonly stored: StoredUsage;
-  /** The earliest month that still counts, as `2026-07`. */
-  readonly since: string;
   /** Calls of this process in progress. */
   readonly underWay: readonly HeldCall[];
 }
@@ -161,13 +159,12 @@ export class RedisCounters {
   }
 
   /** Raises the counters to the sums of the database, and returns their generation. */
-  async sync(keyId: string, { stored, since, underWay }: SyncedState): Promise<number> {
+  async sync(keyId: string, { stored, underWay }: SyncedState): Promise<number> {
     const reply = await this.#options.link.run((redis) =>
       runScript(redis, SYNC, this.#keysOf(keyId), [
         this.#clockAheadMs(),
         stored.requests,
         stored.tokens,
-        since,
         stored.months.length,
         ...stored.months.flatMap(({ month, tokens }) => [month, tokens]),
         stored.ended.length,

@@ -174,7 +174,6 @@ export class KnownKeys {
     const ended = new Set(stored.ended.map(({ id }) => id));
     key.generation = await counters.sync(keyId, {
       stored,
-      since,
       underWay: [...underWay.values()].filter(({ id }) => !ended.has(id)),
     });
     key.lookDueAt = performance.now() + FRESH_MS;
