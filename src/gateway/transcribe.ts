@@ -1,8 +1,7 @@
 import type { Speech, SpeechAnswer } from "../backends/vendors/speech.ts";
-import { transcriptUsage } from "../codecs/transcription/transcript-usage.ts";
 import type { ChatEvents } from "../core/chat/chat-event.ts";
 import type { LimitStatus } from "../core/limit-status.ts";
-import type { TranscriptionRequest } from "../core/transcription.ts";
+import { type TranscriptionRequest, transcriptUsage } from "../core/transcription.ts";
 import { admitCall, refuseBoundKey } from "./admit.ts";
 import type { ClientCall } from "./gateway.ts";
 import { CallMeter, type MeteringGateway } from "./meter/call-meter.ts";

@@ -1,10 +1,10 @@
 import type { ChatEvent } from "../../core/chat/chat-event.ts";
 import type { Usage } from "../../core/chat/usage.ts";
 import { ServiceError } from "../../core/service-error.ts";
-import type { TranscriptFormat } from "../../core/transcription.ts";
+import { type TranscriptFormat, transcriptUsage } from "../../core/transcription.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { EventWriter } from "../shared/event-writer.ts";
-import { readTranscriptUsage, transcriptUsage } from "./transcript-usage.ts";
+import { readTranscriptUsage } from "./transcript-usage.ts";
 
 /** A complete answer, checked and converted for the client. */
 export interface Transcript {

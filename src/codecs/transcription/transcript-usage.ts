@@ -1,5 +1,4 @@
 import type { Usage } from "../../core/chat/usage.ts";
-import { estimateTokens } from "../../core/estimate-tokens.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json/json.ts";
 
 /** Reads the tokens of a `usage` object; returns undefined when it reports a duration, or nothing. */
@@ -8,13 +7,6 @@ export function readTranscriptUsage(usage: JsonValue | undefined): Usage | undef
   const { input_tokens, output_tokens } = usage;
   if (!isCount(input_tokens) || !isCount(output_tokens)) return undefined;
   return { inputTokens: input_tokens, outputTokens: output_tokens };
-}
-
-/** The server's tokens, else an estimate of the transcript's, and 0 for the recording: seconds are not tokens. */
-export function transcriptUsage(text: string, reported: Usage | undefined): Usage {
-  return (
-    reported ?? { inputTokens: 0, outputTokens: estimateTokens(text.length), estimated: true }
-  );
 }
 
 /** Converts the usage of a vLLM stream to OpenAI's form; returns undefined when there is none. */

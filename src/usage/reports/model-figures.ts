@@ -104,9 +104,7 @@ function toFigures(row: Row): ModelFigures {
  * been ahead, and calls of then are not of now.
  */
 function statement(from: number, now: number) {
-  const [since, until] = [from, now].map(
-    (at) => sql`${new Date(at).toISOString()}::timestamptz`,
-  );
+  const [since, until] = [from, now].map((at) => sql`${new Date(at).toISOString()}::timestamptz`);
   const streamed = sql`outcome = 'ok' and output_tokens > 1 and (latency_ms - first_token_ms) * 10 > latency_ms`;
   return sql`
     with counted as (

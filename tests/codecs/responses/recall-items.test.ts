@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { responsesServer } from "../../../src/codecs/responses/server.ts";
 import {
   findResponse,
   forgetResponse,
 } from "../../../src/codecs/responses/server/remembered-response.ts";
+import { responsesServer } from "../../../src/codecs/responses/server.ts";
 import type { Caller } from "../../../src/core/callers/caller.ts";
 import type { ChatEvent } from "../../../src/core/chat/chat-event.ts";
 import { foldEvents } from "../../../src/core/chat/fold-events.ts";

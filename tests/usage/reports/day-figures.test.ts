@@ -2,10 +2,10 @@ import { tmpdir } from "node:os";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Database } from "../../../src/db/database.ts";
 import { latencyHours, usageSlots } from "../../../src/db/tables/usage.ts";
-import { readDayFigures } from "../../../src/usage/reports/day-figures.ts";
-import { createModelFigures } from "../../../src/usage/reports/model-figures.ts";
 import { createQuarantine } from "../../../src/usage/journal/quarantine.ts";
 import { storeRecords } from "../../../src/usage/journal/store-records.ts";
+import { readDayFigures } from "../../../src/usage/reports/day-figures.ts";
+import { createModelFigures } from "../../../src/usage/reports/model-figures.ts";
 import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
 import { silentLog, usageRecord } from "../../support/stages/usage/usage-journal.ts";
 
