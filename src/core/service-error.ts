@@ -128,6 +128,11 @@ export class ServiceError extends Error {
   }
 }
 
+/** Returns the error of work that used tokens of an engine before it failed. */
+export function errorWithUsage(error: ServiceError, usage: Usage): ServiceError {
+  return new ServiceError(error.code, error.message, { ...error, cause: error.cause, usage });
+}
+
 /**
  * Returns the error that a client sees for any thrown value: a `ServiceError` itself, or a generic `internal_error`
  * with the cause kept for the log.

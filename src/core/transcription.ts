@@ -1,4 +1,6 @@
 import type { FormPart } from "../lib/multipart/read-multipart.ts";
+import type { Usage } from "./chat/usage.ts";
+import { estimateTokens } from "./estimate-tokens.ts";
 
 export const TRANSCRIPT_FORMATS = [
   "json",
@@ -20,4 +22,9 @@ export interface TranscriptionRequest {
   readonly stream: boolean;
   /** The whole form, the recording among its parts. Most fields concern only the server. */
   readonly parts: readonly FormPart[];
+}
+
+/** The server's tokens, else an estimate of the transcript's, and 0 for the recording: seconds are not tokens. */
+export function transcriptUsage(text: string, reported: Usage | undefined): Usage {
+  return reported ?? { inputTokens: 0, outputTokens: estimateTokens(text.length), estimated: true };
 }

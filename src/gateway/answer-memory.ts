@@ -10,7 +10,7 @@ import type { Clock } from "../lib/time/clock.ts";
  * or another replica loses it. A key reads only its own answers, a session only those of its user.
  */
 export interface AnswerMemory {
-  /** Returns a view for one call, which counts the bytes that the call reads. */
+  /** Returns a view for one call, which counts the bytes that the call recalls. */
   readonly of: (caller: Caller) => CallerMemory;
 }
 
@@ -22,14 +22,13 @@ export interface AnswerGateway {
 interface Options {
   /** The limit for all callers together. */
   readonly maxBytes: number;
-  /** The limit for the entries that one call reads. */
+  /** The limit for the texts that one call recalls. */
   readonly maxBytesPerCall: number;
 }
 
 interface Kept {
   readonly owner: string;
   readonly texts: readonly Uint8Array[];
-  readonly bytes: number;
 }
 
 const TIME_TO_LIVE_MS = 60 * 60 * 1000;
@@ -58,28 +57,40 @@ export function createAnswerMemory(clock: Clock, options: Options): AnswerMemory
   return {
     of(caller) {
       const owner = ownerOf(caller);
-      let bytesRead = 0;
+      let bytesRecalled = 0;
+      // A request by another caller must not prolong the life of an entry.
+      const isOwn = (requestId: string) => answers.peek(requestId)?.owner === owner;
+      const textsOf = (requestId: string) =>
+        isOwn(requestId) ? answers.get(requestId)?.texts : undefined;
       return {
-        find(requestId) {
-          // A request by another caller must not prolong the life of an entry.
-          const kept =
-            answers.peek(requestId)?.owner === owner ? answers.get(requestId) : undefined;
-          if (kept === undefined) return undefined;
-          bytesRead += kept.bytes;
-          if (bytesRead > maxBytesPerCall) throw tooMuch(maxBytesPerCall);
-          return kept.texts.map((text) => decoder.decode(text));
+        find: (requestId) => textsOf(requestId)?.map(decoded),
+        recall(requestId, count) {
+          const texts = textsOf(requestId)?.slice(0, count);
+          if (texts === undefined) return undefined;
+          bytesRecalled += sizeOf(texts);
+          if (bytesRecalled > maxBytesPerCall) throw tooMuch(maxBytesPerCall);
+          return texts.map(decoded);
         },
         keep(requestId, texts) {
           const encoded = texts.map((text) => encoder.encode(text));
-          const bytes = encoded.reduce((sum, { byteLength }) => sum + byteLength, ENTRY_BYTES);
-          answers.set(requestId, { owner, texts: encoded, bytes }, bytes);
+          answers.set(requestId, { owner, texts: encoded }, ENTRY_BYTES + sizeOf(encoded));
         },
         forget(requestId) {
-          if (answers.peek(requestId)?.owner === owner) answers.delete(requestId);
+          if (!isOwn(requestId)) return false;
+          answers.delete(requestId);
+          return true;
         },
       };
     },
   };
+}
+
+function decoded(text: Uint8Array): string {
+  return decoder.decode(text);
+}
+
+function sizeOf(texts: readonly Uint8Array[]): number {
+  return texts.reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
 function ownerOf(caller: Caller): string {

@@ -1,9 +1,7 @@
 import type { Speech, SpeechAnswer } from "../backends/vendors/speech.ts";
 import type { ChatEvents } from "../core/chat/chat-event.ts";
-import type { Usage } from "../core/chat/usage.ts";
-import { estimateTokens } from "../core/estimate-tokens.ts";
 import type { LimitStatus } from "../core/limit-status.ts";
-import type { TranscriptionRequest } from "../core/transcription.ts";
+import { type TranscriptionRequest, transcriptUsage } from "../core/transcription.ts";
 import { admitCall, refuseBoundKey } from "./admit.ts";
 import type { ClientCall } from "./gateway.ts";
 import { CallMeter, type MeteringGateway } from "./meter/call-meter.ts";
@@ -68,14 +66,12 @@ export async function transcribe(
     return { kind: "stream", events: meterCall(meter, events), limits };
   }
   const whole = answering.then(({ whole: read }) => read(format)).then(answered);
-  const answer = await meterWhole(meter, whole, (made) => ({ usage: usageOf(made) }));
+  const answer = await meterWhole(meter, whole, ({ text, usage }) => ({
+    usage: transcriptUsage(text, usage),
+  }));
   return { kind: "whole", answer, limits };
 }
 
 function lengthOf({ parts }: TranscriptionRequest): number {
   return parts.flatMap(({ content }) => content).reduce((sum, { length }) => sum + length, 0);
-}
-
-function usageOf({ text, usage }: WholeTranscript): Usage {
-  return usage ?? { inputTokens: 0, outputTokens: estimateTokens(text.length), estimated: true };
 }

@@ -10,7 +10,7 @@ export interface Embedder {
   /**
    * Rejects with a `ServiceError`, or with the signal's reason.
    *
-   * @param onEmbedded gets the tokens that the engine has counted.
+   * @param onEmbedded gets the tokens that the engine has counted, 0 where it does not count.
    */
   readonly embedQuestion: (
     model: string,
@@ -63,7 +63,7 @@ export function createEmbedder(
       extra: {},
     } as const;
     const { vectors, inputTokens } = await embeddings.embed(request, model, { signal });
-    return { vectors: vectors.map(unitVector), inputTokens };
+    return { vectors, inputTokens };
   };
   return {
     defaultModel: async () => embeddings.resolve(undefined),
@@ -73,12 +73,12 @@ export function createEmbedder(
       onEmbedded?.(inputTokens ?? 0);
       const [vector] = vectors;
       if (vector === undefined) throw unusable("no vector");
-      return vector;
+      return unitVector(vector);
     },
     async embedPassages(model, texts, signal) {
       const prefix = settings.EMBEDDING_DOCUMENT_PREFIX ?? prefixesOf(model).passage;
       const prefixed = texts.map((text) => prefix + text);
-      return (await embed(model, prefixed, signal)).vectors;
+      return (await embed(model, prefixed, signal)).vectors.map(unitVector);
     },
   };
 }

@@ -63,43 +63,52 @@ export class LostCalls {
  * gathered in any order and put into the windows once, before the first call of this process.
  */
 export class RecentCalls {
-  /** By the id of the key or of its owner. */
-  readonly #calls: { readonly id: string; readonly at: number }[] = [];
+  /** Each once, by the id of the key or of its owner and the call's: what is stored late is gathered twice. */
+  readonly #calls = new Map<string, { readonly id: string; readonly at: number }>();
   #isPoured = false;
 
-  /** Gathers the calls in the database; a call counts from its arrival. */
+  /** Gathers the calls in the database; a call counts from its arrival. Does nothing once the windows are in use. */
   async load(db: Db, now: number): Promise<void> {
+    if (this.#isPoured) return;
     const isRecent = gt(usageRecords.startedAt, new Date(now - WINDOW_MS));
     const ofKeys = await db
-      .select({ id: usageRecords.keyId, startedAt: usageRecords.startedAt })
+      .select({
+        id: usageRecords.keyId,
+        callId: usageRecords.id,
+        startedAt: usageRecords.startedAt,
+      })
       .from(usageRecords)
       .innerJoin(apiKeys, eq(apiKeys.id, usageRecords.keyId))
       .where(and(isRecent, isNotNull(apiKeys.rpmLimit)));
     const ofOwners = (keys: typeof apiKeys | typeof formerApiKeys) =>
       db
-        .select({ id: users.id, startedAt: usageRecords.startedAt })
+        .select({ id: users.id, callId: usageRecords.id, startedAt: usageRecords.startedAt })
         .from(usageRecords)
         .innerJoin(keys, eq(keys.id, usageRecords.keyId))
         .innerJoin(users, eq(users.id, keys.ownerId))
         .where(and(isRecent, isNotNull(users.rpmLimit)));
     const rows = [...ofKeys, ...(await ofOwners(apiKeys)), ...(await ofOwners(formerApiKeys))];
-    for (const { id, startedAt } of rows) this.#calls.push({ id, at: startedAt.getTime() });
+    for (const { id, callId, startedAt } of rows) this.#note(id, callId, startedAt.getTime());
   }
 
   /**
    * A call found after the windows are in use is ignored: it is older than their entries, and would leave them soon.
    */
-  add({ keyId, startedAt }: LostCall, ownerId: string | undefined): void {
-    if (this.#isPoured) return;
-    this.#calls.push({ id: keyId, at: startedAt });
-    if (ownerId !== undefined) this.#calls.push({ id: ownerId, at: startedAt });
+  add({ id, keyId, startedAt }: LostCall, ownerId: string | undefined): void {
+    this.#note(keyId, id, startedAt);
+    if (ownerId !== undefined) this.#note(ownerId, id, startedAt);
   }
 
   /** @param now by the clock of the windows, which no call's time may exceed. */
   pourInto(counters: UsageCounters, now: number): void {
     this.#isPoured = true;
-    const calls = this.#calls.splice(0).filter(({ at }) => at > now - WINDOW_MS);
+    const calls = [...this.#calls.values()].filter(({ at }) => at > now - WINDOW_MS);
+    this.#calls.clear();
     calls.sort((one, other) => one.at - other.at);
     for (const { id, at } of calls) counters.of(id).rememberCall(Math.min(at, now));
+  }
+
+  #note(id: string, callId: string, at: number): void {
+    if (!this.#isPoured) this.#calls.set(`${id} ${callId}`, { id, at });
   }
 }

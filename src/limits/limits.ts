@@ -45,8 +45,8 @@ export interface Limits {
    */
   readonly start: (isKnown: Promise<void>) => void;
   /**
-   * Reads what another process has stored in the meantime, after all usage of this process is stored. Rejects when the
-   * database is unavailable. Undefined where all processes count in one place.
+   * Reads what another process has stored in the meantime, after all usage of this process is stored, and at the start
+   * what a killed one has. Rejects when the database is unavailable. Undefined where all processes count in one place.
    */
   readonly recount?: () => Promise<void>;
   /** Returns the number of this process's calls that hold a reservation. */

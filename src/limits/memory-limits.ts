@@ -131,9 +131,10 @@ class MemoryLimits implements Limits {
     return this.#lost.settle(calls, store);
   }
 
-  recount(): Promise<void> {
+  async recount(): Promise<void> {
     const { clock, database } = this.#options;
-    return this.#counters.raise(database.db, clock.now(), () => this.#open.callsByKey());
+    await this.#counters.raise(database.db, clock.now(), () => this.#open.callsByKey());
+    await this.#recent.load(database.db, clock.now());
   }
 
   openReservations(): number {

@@ -29,7 +29,10 @@ const LIMIT_CODES = [
  * Opens the journal of this process and maintains the usage tables.
  * @param limits count the usage of lost processes.
  */
-export async function openUsage(base: Base, limits: Pick<Limits, "settleLost">): Promise<Usage> {
+export async function openUsage(
+  base: Base,
+  limits: Pick<Limits, "settleLost" | "recount">,
+): Promise<Usage> {
   const { settings } = base;
   const upkeep = await openUsageUpkeep(base);
   const reconciliation = createDailyReconciliation(base);

@@ -11,7 +11,7 @@ import { ServiceError } from "../../src/core/service-error.ts";
 import type { Database } from "../../src/db/database.ts";
 import { answerChat } from "../../src/gateway/answer-chat.ts";
 import { embed } from "../../src/gateway/embed.ts";
-import { boundEmbeddingTokens } from "../../src/gateway/meter/meter-embedding.ts";
+import { boundEmbeddingTokens, meterEmbedding } from "../../src/gateway/meter/meter-embedding.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
 import type { Limits } from "../../src/limits/limits.ts";
 import { openMemoryLimits } from "../../src/limits/memory-limits.ts";
@@ -393,32 +393,33 @@ describe("Near exhaustion", () => {
 });
 
 describe("A call for embeddings", () => {
+  const embedding = () => ({
+    requestId: `req_embed_${key}`,
+    caller: caller({ limits: { tokens: 1_000 } }),
+    channel: "embeddings" as const,
+    startedAt: systemClock.now(),
+    signal: new AbortController().signal,
+  });
+  const gatewayOf = () => {
+    const upstream = upstreamAt(simulator.url);
+    const embeddings = createEmbeddings({
+      ...{ upstream, kind: "vllm", isDedicated: false, defaultModel: undefined },
+    });
+    return { embeddings, journal: JOURNAL, limits, clock: systemClock };
+  };
+  const requestOf = (text: string) =>
+    ({
+      ...{ model: undefined, inputs: [text], dimensions: undefined, extra: {} },
+      encoding: "float",
+    }) as const;
+
   it.each([
     ["a b c d ".repeat(20), true],
     ["extraordinarily uninterrupted", false],
   ])(
     "is charged what the engine counts where that is more than its row: %s",
     async (text, isMore) => {
-      const upstream = upstreamAt(simulator.url);
-      const embeddings = createEmbeddings({
-        ...{ upstream, kind: "vllm", isDedicated: false, defaultModel: undefined },
-      });
-      const call = {
-        requestId: `req_embed_${key}`,
-        caller: caller({ limits: { tokens: 1_000 } }),
-        channel: "embeddings" as const,
-        startedAt: systemClock.now(),
-        signal: new AbortController().signal,
-      };
-      const request = {
-        ...{ model: undefined, inputs: [text], dimensions: undefined, extra: {} },
-        encoding: "float",
-      } as const;
-      const reply = await embed(
-        { embeddings, journal: JOURNAL, limits, clock: systemClock },
-        call,
-        request,
-      );
+      const reply = await embed(gatewayOf(), embedding(), requestOf(text));
       const estimate = Math.ceil(text.length / 4);
       expect(rows).toMatchObject([{ inputTokens: estimate, estimated: true }]);
       expect(reply.inputTokens > estimate).toBe(isMore);
@@ -426,6 +427,43 @@ describe("A call for embeddings", () => {
       expect(rows[0]?.extraCharge ?? 0).toBe(Math.max(0, reply.inputTokens - estimate));
     },
   );
+
+  it.each([
+    ["as the engine counted", { prompt_tokens: 70, total_tokens: 70 }, 70],
+    ["by its estimate where the engine counts nothing", undefined, 2],
+  ])("is charged for vectors of another length than it asked for, %s", async (_, usage, tokens) => {
+    const body = { object: "list", data: [{ index: 0, embedding: [1, 2, 3] }], usage };
+    simulator.script({ respond: { status: 200, body } });
+    const request = { ...requestOf("1234 678"), dimensions: 2 };
+    await expect(embed(gatewayOf(), embedding(), request)).rejects.toMatchObject({
+      code: "unsupported_parameter",
+    });
+    expect(rows).toMatchObject([{ outcome: "error", status: 400, inputTokens: tokens }]);
+    await expectSettled();
+  });
+
+  it("is charged nothing for an answer that no model has made", async () => {
+    simulator.script({ respond: { status: 200, body: { object: "nothing" } } });
+    await expect(embed(gatewayOf(), embedding(), requestOf("a"))).rejects.toMatchObject({
+      code: "upstream_error",
+    });
+    expect(rows).toMatchObject([{ outcome: "error", status: 502, inputTokens: 0 }]);
+    await expectSettled();
+  });
+
+  it.each([
+    [70, 70],
+    [0, 2],
+  ])("of a search whose database fails after %d tokens is charged %d", async (counted, tokens) => {
+    const asked = { model: "m", inputs: ["1234 678"] };
+    const failing = meterEmbedding(gatewayOf(), embedding(), asked, (onEmbedded) => {
+      onEmbedded(counted);
+      return Promise.reject(new ServiceError("storage_unavailable", "The database is away."));
+    });
+    await expect(failing).rejects.toMatchObject({ code: "storage_unavailable", status: 503 });
+    expect(rows).toMatchObject([{ outcome: "error", status: 503, inputTokens: tokens }]);
+    await expectSettled();
+  });
 });
 
 describe("What a call for embeddings reserves", () => {

@@ -280,6 +280,31 @@ describe("the calls of a process that died", () => {
     expect([again.requests?.used, again.tokens?.used]).toEqual([2, 30]);
   });
 
+  it("count when the database finishes their last statement only after the limits have been read", async () => {
+    await database.db.execute(sql`update api_keys set rpm_limit = 3`);
+    const limits = await openUnstarted();
+    const records = ["one", "two"].map((id) => usageRecord(id, { startedAt: NOON - 1_000 }));
+    const bytes = leaveJournal(
+      "x",
+      records.map((record) => ["end", record]),
+    );
+    const late = records.map((record) => JSON.stringify(record));
+    const quarantine = createQuarantine(root, silentLog);
+    const checkpoint = { journal: "x", segment: 1, byteOffset: bytes };
+    await storeRecords({ db: database.db, quarantine }, late, checkpoint);
+    const { caughtUp, stop } = adoptRepeatedly(adoption(limits, database.db), true);
+    limits.start(caughtUp);
+    await caughtUp;
+    await stop();
+    const bounds = { ...UNLIMITED, ...BOUNDS, requestsPerMinute: 3 };
+    expect(await limits.read("key_1", bounds, NOON)).toMatchObject({
+      requestsPerMinute: { used: 2 },
+      requests: { used: 2 },
+      tokens: { used: 36 },
+      monthlyTokens: { used: 36 },
+    });
+  });
+
   it("are waited for while the database is away, and counted when it is back", async () => {
     const stage = await start();
     leaveJournal("x", [["end", usageRecord("ended")]]);
@@ -331,14 +356,16 @@ describe("the calls of a process that died", () => {
     return { root, own: "none", db, quarantine, limits, watch, log: silentLog };
   }
 
-  /** Leaves the journal of a process that is gone. */
-  function leaveJournal(name: string, records: readonly (readonly [RecordKind, object])[]): void {
+  /** Leaves the journal of a process that is gone; returns its length. */
+  function leaveJournal(name: string, records: readonly (readonly [RecordKind, object])[]): number {
     mkdirSync(join(root, `${name}.journal`));
     const bytes = records.map(([kind, content]) => {
       const target = Buffer.alloc(MAX_RECORD_BYTES);
       return target.subarray(0, encodeRecord(kind, JSON.stringify(content), target));
     });
-    writeFileSync(join(root, `${name}.journal`, "00000001.segment"), Buffer.concat(bytes));
+    const content = Buffer.concat(bytes);
+    writeFileSync(join(root, `${name}.journal`, "00000001.segment"), content);
+    return content.length;
   }
 });
 

@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../lib/json/json.ts";
 import type { EmbeddingCodec } from "./client.ts";
-import { garbled, readVectors } from "./read-vectors.ts";
+import { embeddedUsage, garbled, readVectors } from "./read-vectors.ts";
 
 /** The format of Ollama's `POST /api/embed`: it accepts only texts and returns numbers. */
 export const ollamaEmbeddings: EmbeddingCodec = {
@@ -13,10 +13,8 @@ export const ollamaEmbeddings: EmbeddingCodec = {
     }
     const { embeddings, prompt_eval_count: count } = answer;
     const isCount = typeof count === "number" && Number.isSafeInteger(count) && count > 0;
-    return {
-      vectors: readVectors(embeddings, request),
-      // A missing count may mean zero or unknown.
-      inputTokens: isCount ? count : undefined,
-    };
+    // A missing count may mean zero or unknown.
+    const inputTokens = isCount ? count : undefined;
+    return { vectors: readVectors(embeddings, request, embeddedUsage(inputTokens)), inputTokens };
   },
 };

@@ -1,7 +1,8 @@
+import type { Usage } from "../../core/chat/usage.ts";
 import type { EmbeddingRequest, Vector } from "../../core/embedding.ts";
 import { isJsonObject, type JsonValue } from "../../lib/json/json.ts";
 import type { EmbeddingCodec } from "./client.ts";
-import { garbled, readVectors } from "./read-vectors.ts";
+import { embeddedUsage, garbled, readVectors } from "./read-vectors.ts";
 
 /** The format of `POST /v1/embeddings` of vLLM and all OpenAI-compatible servers. */
 export const openaiEmbeddings: EmbeddingCodec = {
@@ -14,22 +15,27 @@ export const openaiEmbeddings: EmbeddingCodec = {
     if (!isJsonObject(answer)) throw garbled("something other than embeddings");
     const { data, usage } = answer;
     const { prompt_tokens } = isJsonObject(usage) ? usage : {};
-    return { vectors: vectorsOf(data, request), inputTokens: toCount(prompt_tokens) };
+    const inputTokens = toCount(prompt_tokens);
+    return { vectors: vectorsOf(data, request, embeddedUsage(inputTokens)), inputTokens };
   },
 };
 
 /** Orders the vectors by `index` if the server sends it, because the order of `data` is not guaranteed. */
-function vectorsOf(data: JsonValue | undefined, request: EmbeddingRequest): readonly Vector[] {
+function vectorsOf(
+  data: JsonValue | undefined,
+  request: EmbeddingRequest,
+  usage: Usage,
+): readonly Vector[] {
   if (!Array.isArray(data)) throw garbled("something other than embeddings");
   const values = new Array<unknown>(data.length);
   for (const [position, entry] of data.entries()) {
     const { embedding, index = position } = isJsonObject(entry) ? entry : {};
     if (typeof index !== "number" || !(index in data) || index in values) {
-      throw garbled("embeddings with an invalid index");
+      throw garbled("embeddings with an invalid index", usage);
     }
     values[index] = embedding;
   }
-  return readVectors(values, request);
+  return readVectors(values, request, usage);
 }
 
 function toCount(value: unknown): number | undefined {

@@ -1,7 +1,7 @@
 import type { ChatEvent } from "../../core/chat/chat-event.ts";
 import type { Usage } from "../../core/chat/usage.ts";
 import { ServiceError } from "../../core/service-error.ts";
-import type { TranscriptFormat } from "../../core/transcription.ts";
+import { type TranscriptFormat, transcriptUsage } from "../../core/transcription.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { EventWriter } from "../shared/event-writer.ts";
 import { readTranscriptUsage } from "./transcript-usage.ts";
@@ -30,7 +30,7 @@ const TEXT_TYPE = "text/plain; charset=utf-8";
 
 /**
  * Reads a complete answer in the requested format. Throws the error that the answer reports, `upstream_error` when it
- * is no transcript, and `unsupported_parameter` when the server ignored the format.
+ * is no transcript, and `unsupported_parameter` when the server ignored the format, with what the server has used.
  */
 export function readTranscript(answer: TranscriptAnswer, format: TranscriptFormat): Transcript {
   switch (format) {
@@ -65,7 +65,7 @@ function readJson({ body, readError }: TranscriptAnswer): Transcript {
 
 function readText(answer: TranscriptAnswer, format: "text" | "srt" | "vtt"): Transcript {
   const text = plainText(answer, format);
-  if (!isIn(format, text)) throw garbled();
+  if (!isIn(format, text)) throw garbled(transcriptUsage(text, undefined));
   return { body: text, contentType: TEXT_TYPE, text, usage: undefined, fields: {} };
 }
 
@@ -81,13 +81,13 @@ function plainText(
   if (!isJsonObject(answer)) throw garbled();
   const error = readError(answer);
   if (error !== undefined) throw error;
-  const { text } = answer;
+  const { text, usage } = answer;
   if (typeof text !== "string") throw garbled();
   if (format === "text") return text;
   throw new ServiceError(
     "unsupported_parameter",
     `The transcription server does not support the response_format '${format}'; use json or text.`,
-    { param: "response_format" },
+    { param: "response_format", usage: transcriptUsage(text, readTranscriptUsage(usage)) },
   );
 }
 
@@ -119,9 +119,11 @@ function parseJson(text: string): unknown {
   }
 }
 
-function garbled(): ServiceError {
+/** @param usage undefined for an answer that no model has made. */
+function garbled(usage?: Usage): ServiceError {
   return new ServiceError(
     "upstream_error",
     "The server answered with something other than a transcript.",
+    { usage },
   );
 }

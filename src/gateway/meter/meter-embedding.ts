@@ -1,6 +1,7 @@
 import type { EmbeddingInput } from "../../core/embedding.ts";
 import { estimateTokens } from "../../core/estimate-tokens.ts";
 import type { LimitStatus } from "../../core/limit-status.ts";
+import { errorWithUsage, toServiceError } from "../../core/service-error.ts";
 import { admitCall } from "../admit.ts";
 import type { ClientCall, Gateway } from "../gateway.ts";
 import { CallMeter, type MeteringGateway } from "./call-meter.ts";
@@ -25,9 +26,10 @@ interface Metered<Result> {
 
 /**
  * Does work that embeds inputs for a client, such as a search, and writes its usage row, which always has the estimate,
- * even when the engine reports a figure. Limits are charged the larger of the two. Throws a `ServiceError`.
+ * even when the engine reports a figure. Limits are charged the larger of the two. What fails after the engine's answer
+ * is charged the engine's figure, else the estimate. Throws a `ServiceError`.
  *
- * @param work calls its argument with the tokens of what it has embedded, where the engine counts them.
+ * @param work calls its argument with the tokens of what it has embedded, 0 where the engine does not count them.
  */
 export async function meterEmbedding<Result>(
   gateway: MeteringGateway & Pick<Gateway, "refusals">,
@@ -39,13 +41,19 @@ export async function meterEmbedding<Result>(
   const admission = await admitCall(gateway, call, reservationOf(inputTokens, inputs));
   const meter = new CallMeter(gateway, call, admission && { admission });
   await meter.begin({ model, inputTokens });
-  let counted = 0;
+  let counted: number | undefined;
   const working = work((tokens) => {
-    counted += tokens;
+    counted = tokens + (counted ?? 0);
+  }).catch((thrown: unknown) => {
+    if (counted === undefined) throw thrown;
+    // The engine has worked, although what came after it failed.
+    const error = toServiceError(thrown);
+    const inputTokens = counted + (error.usage?.inputTokens ?? 0);
+    throw errorWithUsage(error, { inputTokens, outputTokens: 0 });
   });
   const result = await meterWhole(meter, working, () => ({
     usage: { inputTokens, outputTokens: 0, estimated: true },
-    charge: Math.max(inputTokens, counted),
+    charge: Math.max(inputTokens, counted ?? 0),
   }));
   return { result, inputTokens, limits: admission?.status };
 }

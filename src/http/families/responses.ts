@@ -123,9 +123,8 @@ export function responsesRoutes(deps: Deps): Router {
     if (req.query("stream") === "true") throw noEvents();
     const found = memory && findResponse(memory.of(caller), id);
     if (found === undefined) throw notRemembered(id);
-    const { before, output, after } = found.response;
     const headers = { "content-type": "application/json" };
-    return new Response(before + output + after, { headers });
+    return new Response(found, { headers });
   });
   router.add(deleteResponse, ({ req }, caller) => {
     const id = req.param("response_id") ?? "";

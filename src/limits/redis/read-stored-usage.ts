@@ -20,7 +20,7 @@ const CALL_AGE_MAX_MS = 2 * 24 * 60 * 60_000;
 
 /**
  * Reads a key's sums and the rows of calls that may be in progress, all as of one moment.
- * @param since the first month to be returned separately, as `2026-07`.
+ * @param since the first month to be returned separately, as `2026-07`, unless that of the database's clock is earlier.
  * @param now Unix milliseconds: only the days in which such calls can have begun are searched.
  */
 export async function readStoredUsage(
@@ -38,7 +38,7 @@ export async function readStoredUsage(
     from ${usageMonths} where key_id = ${keyId}
     union all
     select to_char(month, 'YYYY-MM'), requests::float8, tokens::float8
-    from ${usageMonths} where key_id = ${keyId} and month >= ${`${since}-01`}::date
+    from ${usageMonths} where key_id = ${keyId} and month >= ${firstMonth(since)}
     union all
     ${endedCalls(wanted, now)}`);
   return storedOf(rows);
@@ -58,12 +58,12 @@ export async function readStoredUsageOfUser(
   const rows = await db.execute<StoredRow>(sql`
     with used as (
       select month, tokens from ${usageMonths}
-      where month >= ${`${since}-01`}::date and key_id in (
+      where month >= ${firstMonth(since)} and key_id in (
         select id from ${apiKeys} where owner_id = ${userId}
         union select id from ${formerApiKeys} where owner_id = ${userId})
       union all
       select month, tokens from ${sessionMonths}
-      where month >= ${`${since}-01`}::date and user_id = ${userId}
+      where month >= ${firstMonth(since)} and user_id = ${userId}
     )
     select '' as name, 0::float8 as requests, coalesce(sum(tokens), 0)::float8 as tokens from used
     union all
@@ -71,6 +71,11 @@ export async function readStoredUsageOfUser(
     union all
     ${endedCalls(wanted, now)}`);
   return storedOf(rows);
+}
+
+/** A process whose clock is ahead must not leave out the month of all others. */
+function firstMonth(since: string): SQL {
+  return sql`least(${`${since}-01`}::date, (date_trunc('month', now() at time zone 'UTC') - interval '1 month')::date)`;
 }
 
 type StoredRow = { name: string; requests: number; tokens: number };

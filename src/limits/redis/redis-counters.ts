@@ -14,6 +14,7 @@ const SYNC = redisScript("sync");
 const READ = redisScript("read");
 const BOOK = redisScript("book");
 const EXTEND = redisScript("extend");
+const RESTORE = redisScript("restore");
 
 /** More than any call may use, and well within the range of exact integers. */
 const TOKENS_MAX = 2 ** 40;
@@ -64,8 +65,6 @@ export interface EndedCall {
 
 export interface SyncedState {
   readonly stored: StoredUsage;
-  /** The earliest month that still counts, as `2026-07`. */
-  readonly since: string;
   /** Calls of this process in progress. */
   readonly underWay: readonly HeldCall[];
 }
@@ -160,27 +159,25 @@ export class RedisCounters {
   }
 
   /** Raises the counters to the sums of the database, and returns their generation. */
-  async sync(keyId: string, { stored, since, underWay }: SyncedState): Promise<number> {
+  async sync(keyId: string, { stored, underWay }: SyncedState): Promise<number> {
     const reply = await this.#options.link.run((redis) =>
       runScript(redis, SYNC, this.#keysOf(keyId), [
         this.#clockAheadMs(),
         stored.requests,
         stored.tokens,
-        since,
         stored.months.length,
         ...stored.months.flatMap(({ month, tokens }) => [month, tokens]),
         stored.ended.length,
         ...stored.ended.flatMap(({ id, tokens }) => [id, tokenCount(tokens)]),
-        underWay.length,
-        ...underWay.flatMap(({ id, tokens, month, heldUntil }) => [
-          id,
-          tokens,
-          month,
-          Math.max(0, Math.ceil(heldUntil - performance.now())),
-        ]),
+        ...heldArguments(underWay),
       ]),
     );
     return Number(reply);
+  }
+
+  /** Holds again what calls in progress of this process hold, for a key that Redis has lost. */
+  async restore(keyId: string, underWay: readonly HeldCall[]): Promise<void> {
+    await this.#run(RESTORE, [keyId], heldArguments(underWay));
   }
 
   async #run(
@@ -265,6 +262,19 @@ function limitsOf({ limits, ownerId, ownerLimits }: LimitedSubject): readonly Ke
 /** Returns the UTC month of a moment, as `2026-07`. */
 export function monthName(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 7);
+}
+
+function heldArguments(underWay: readonly HeldCall[]): readonly (string | number)[] {
+  const now = performance.now();
+  return [
+    underWay.length,
+    ...underWay.flatMap(({ id, tokens, month, heldUntil }) => [
+      id,
+      tokens,
+      month,
+      Math.max(0, Math.ceil(heldUntil - now)),
+    ]),
+  ];
 }
 
 function limitOf(limit: number | null): number {

@@ -48,6 +48,14 @@ local function hold(id, tokens, month, at, for_ms)
   add('reserved:' .. month, tokens)
 end
 
+-- Holds what calls in progress hold, unless they do already. The list of calls begins with its length, at this argument.
+local function hold_again(first)
+  for index = first + 1, first + 4 * tonumber(ARGV[first]), 4 do
+    local id, held, month, for_ms = ARGV[index], ARGV[index + 1], ARGV[index + 2], ARGV[index + 3]
+    if redis.call('HEXISTS', open, id) == 0 then hold(id, tonumber(held), month, now, tonumber(for_ms)) end
+  end
+end
+
 -- Releases what a call holds; returns its month and its time in the window, or nothing when it holds nothing.
 local function release(id)
   local call = redis.call('HGET', open, id)

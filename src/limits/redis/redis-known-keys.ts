@@ -8,6 +8,7 @@ import { utcMonth } from "../key-counters.ts";
 import type { LimitedSubject } from "../limits.ts";
 import { readStoredUsage, readStoredUsageOfUser } from "./read-stored-usage.ts";
 import { type HeldCall, monthName, type RedisCounters } from "./redis-counters.ts";
+import type { RedisLink } from "./redis-link.ts";
 
 /** How long the data read from the database is fresh, while the key is used. */
 const FRESH_MS = 60_000;
@@ -15,6 +16,8 @@ const FRESH_MS = 60_000;
 const RETRY_MS = 2_000;
 /** Usage settled before Redis lost its memory is in the database by then, unless the database is unavailable. */
 const STORED_WITHIN_MS = 500;
+/** When Redis has returned, every replica is connected again by then, and has restored what its calls hold. */
+const RESTORED_WITHIN_MS = 1_500;
 /** More keys than are in use at once; keys without a call in progress are evicted. */
 const KEYS_MAX = 20_000;
 
@@ -40,6 +43,7 @@ export interface CallSubjects {
 
 export interface KnownKeysOptions {
   readonly counters: RedisCounters;
+  readonly link: Pick<RedisLink, "roseAt">;
   readonly database: Pick<Database, "askOwn">;
   readonly clock: Clock;
   /** DB_POOL_WAIT_MS. */
@@ -148,7 +152,8 @@ export class KnownKeys {
   }
 
   async #look(key: KnownKey): Promise<void> {
-    const { counters, database, clock, waitMs } = this.#options;
+    const { counters, link, database, clock, waitMs } = this.#options;
+    const roseAt = link.roseAt();
     const { keyId, underWay } = key;
     for (const { id, heldUntil } of underWay.values()) {
       // The end of a call that takes this long was lost.
@@ -156,7 +161,7 @@ export class KnownKeys {
     }
     await within(this.#known, waitMs, usageUnknown);
     const { isKnown, ids: open } = await counters.look(keyId);
-    if (!isKnown && key.generation !== 0) await sleep(STORED_WITHIN_MS);
+    if (!isKnown) await this.#awaitOthers(key);
     const ids = new Set([...open, ...underWay.keys()]);
     const now = clock.now();
     const since = monthName(utcMonth(now).beginsAt - 1);
@@ -164,13 +169,27 @@ export class KnownKeys {
     const stored = await database.askOwn((db) =>
       readStored(db, keyId, { since, ids: [...ids], now }),
     );
+    // What was seen is of a Redis that may have lost its memory since.
+    if (link.roseAt() !== roseAt) return this.#look(key);
     const ended = new Set(stored.ended.map(({ id }) => id));
     key.generation = await counters.sync(keyId, {
       stored,
-      since,
       underWay: [...underWay.values()].filter(({ id }) => !ended.has(id)),
     });
     key.lookDueAt = performance.now() + FRESH_MS;
+  }
+
+  /**
+   * A key that Redis does not know may be one that it has lost: other replicas then have calls of it in progress, whose
+   * tokens are neither in Redis nor in the database. A key that is new to this replica costs nothing in quiet times.
+   */
+  async #awaitOthers({ keyId, underWay, generation }: KnownKey): Promise<void> {
+    const { counters, link } = this.#options;
+    if (underWay.size > 0) await counters.restore(keyId, [...underWay.values()]);
+    const lostMs = generation === 0 ? 0 : STORED_WITHIN_MS;
+    const returnedMs = link.roseAt() + RESTORED_WITHIN_MS - performance.now();
+    const waitMs = Math.max(lostMs, returnedMs);
+    if (waitMs > 0) await sleep(waitMs);
   }
 
   #makeRoom(): void {

@@ -69,8 +69,8 @@ export interface RedisLimitsOptions {
  * Only a call that holds tokens can be settled, and only once. Usage whose reservation is gone, expired or lost by
  * Redis, counts once its row is in the sums. So usage is neither counted twice nor lost.
  *
- * After Redis has lost its memory, a replica waits until the usage of the last moments is stored, and each replica
- * restores the reservations of its calls in progress. Usage that is still in a journal then, because the database is
+ * After Redis has lost its memory, each replica restores the reservations of its calls in progress at once, and a key
+ * counts again only when all have, and when the usage of the last moments is stored. Usage that is still in a journal then, because the database is
  * unavailable too, is unknown until it is stored.
  */
 export async function openRedisLimits(options: RedisLimitsOptions): Promise<GuardedLimits> {
@@ -100,7 +100,7 @@ class RedisLimits implements GuardedLimits {
     const prefix = `inference-gateway:${shortDigest(options.installation, 12)}`;
     const counters = new RedisCounters({ link, prefix, clock });
     this.#counters = counters;
-    this.#keys = new KnownKeys({ counters, database, clock, waitMs });
+    this.#keys = new KnownKeys({ counters, link, database, clock, waitMs });
     this.#unsent = new UnsentSettles(counters);
   }
 

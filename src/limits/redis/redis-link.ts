@@ -22,6 +22,8 @@ export interface RedisLink {
   /** Resolves with the result of `command`. Rejects with `storage_unavailable`, within half a second. */
   readonly run: <Result>(command: (redis: Redis) => Promise<Result>) => Promise<Result>;
   readonly isUp: () => boolean;
+  /** When the connection last opened again after it was lost, by the process's own clock; -Infinity: never. */
+  readonly roseAt: () => number;
   readonly close: () => void;
 }
 
@@ -55,6 +57,7 @@ class Link implements RedisLink {
   #answered: () => void = () => undefined;
   #answeredAt = 0;
   #isUp = false;
+  #roseAt = -Infinity;
   #isClosed = false;
   /** The logged state; undefined before the first answer. */
   #isToldUp: boolean | undefined;
@@ -93,6 +96,10 @@ class Link implements RedisLink {
 
   isUp(): boolean {
     return this.#isUp;
+  }
+
+  roseAt(): number {
+    return this.#roseAt;
   }
 
   run<Result>(command: (redis: Redis) => Promise<Result>): Promise<Result> {
@@ -167,8 +174,10 @@ class Link implements RedisLink {
     this.#isUp = true;
     this.#connectionFailure = "the connection broke off";
     const { log, onUp } = this.#options;
-    if (this.#isToldUp === false)
+    if (this.#isToldUp === false) {
+      this.#roseAt = performance.now();
       log.info("Redis is reachable again; keys with limits are accepted");
+    }
     this.#isToldUp = true;
     this.#answered();
     onUp();

@@ -1,7 +1,6 @@
 -- Raises the counters to the sums of the database, which lag behind and never lead, so the larger value counts.
--- Arguments: requests and tokens over the key's life, the earliest month to keep, then three lists, each preceded by
--- its length. The lists are: months with their tokens, ended calls with their tokens, calls in progress of the asking
--- process.
+-- Arguments: requests and tokens over the key's life, then three lists, each preceded by its length. The lists are: months
+-- with their tokens, ended calls with their tokens, calls in progress of the asking process.
 local at = 1
 local function next_argument()
   at = at + 1
@@ -14,7 +13,7 @@ local function raise(field, sum)
   if tonumber(sum) > count(field) then redis.call('HSET', counts, field, sum) end
 end
 
-local requests, tokens, earliest = next_argument(), next_argument(), next_argument()
+local requests, tokens = next_argument(), next_argument()
 if not is_known() then redis.call('HSET', counts, 'generation', whole(now)) end
 release_expired()
 
@@ -28,10 +27,7 @@ each(function()
   local month = release(id)
   if month then book(tonumber(used), month) end
 end)
-each(function()
-  local id, held, month, for_ms = next_argument(), next_argument(), next_argument(), next_argument()
-  if redis.call('HEXISTS', open, id) == 0 then hold(id, tonumber(held), month, now, tonumber(for_ms)) end
-end)
+hold_again(at + 1)
 raise('requests', requests)
 raise('tokens', tokens)
 for month, sum in pairs(months) do raise('tokens:' .. month, sum) end
@@ -43,10 +39,9 @@ for _, call in ipairs(redis.call('HVALS', open)) do
   held.reserved = held.reserved + number
   held['reserved:' .. month] = (held['reserved:' .. month] or 0) + number
 end
+-- The tokens of months that are over stay: the clock that says so may be ahead, and the month's only count is here.
 for _, field in ipairs(redis.call('HKEYS', counts)) do
-  local kind, month = string.match(field, '^(%a+):(.+)$')
-  local is_over = kind == 'tokens' and month < earliest
-  if is_over or kind == 'reserved' then redis.call('HDEL', counts, field) end
+  if string.match(field, '^reserved:') then redis.call('HDEL', counts, field) end
 end
 for field, sum in pairs(held) do redis.call('HSET', counts, field, whole(sum)) end
 keep()

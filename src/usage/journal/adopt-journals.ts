@@ -20,7 +20,7 @@ export interface Adoption {
   readonly own: string;
   readonly db: Db;
   readonly quarantine: Quarantine;
-  readonly limits: Pick<Limits, "settleLost">;
+  readonly limits: Pick<Limits, "settleLost" | "recount">;
   /** The heartbeats that earlier rounds saw from owners in other containers. */
   readonly watch: HeartbeatWatch;
   readonly log: Log;

@@ -67,7 +67,7 @@ interface Parts {
  */
 export async function openUsageJournal(
   base: Base,
-  limits: Pick<Limits, "settleLost">,
+  limits: Pick<Limits, "settleLost" | "recount">,
 ): Promise<OpenUsageJournal> {
   const { settings, clock } = base;
   const parts = await buildParts(base, limits);
@@ -113,7 +113,7 @@ export async function openUsageJournal(
 
 async function buildParts(
   { settings, database, log }: Base,
-  limits: Pick<Limits, "settleLost">,
+  limits: Pick<Limits, "settleLost" | "recount">,
 ): Promise<Parts> {
   const root = journalsFolder(settings);
   const { db } = database;

@@ -25,7 +25,7 @@ export interface Progress {
 export interface Replay {
   readonly db: Db;
   readonly quarantine: Quarantine;
-  readonly limits: Pick<Limits, "settleLost">;
+  readonly limits: Pick<Limits, "settleLost" | "recount">;
   readonly journal: string;
   readonly folder: string;
 }
@@ -50,6 +50,9 @@ export async function replayJournal(replay: Replay): Promise<number> {
     await replaySegment(replay, segment, { ledger, storedUntil: checkpoints.get(segment) ?? 0 });
   }
   await storeCutCalls(replay, ledger);
+  // The server may have finished a statement of the killed process only after the limits had read the sums, and have
+  // moved the checkpoint beyond its records. By now each such statement has ended, or inserts nothing.
+  await replay.limits.recount?.();
   return ledger.open.size;
 }
 

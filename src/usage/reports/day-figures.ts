@@ -1,4 +1,4 @@
-import { and, asc, gt, inArray, sql, sum } from "drizzle-orm";
+import { and, asc, gt, inArray, lte, sql, sum } from "drizzle-orm";
 import { CHANNELS, type Channel } from "../../core/channel.ts";
 import type { Db } from "../../db/context.ts";
 import { latencyHours, usageSlots } from "../../db/tables/usage.ts";
@@ -35,6 +35,8 @@ export async function readDayFigures(db: Db, now: number): Promise<DayFigures> {
     .where(
       and(
         gt(usageSlots.slot, new Date(now - DAY_MS - SLOT_MS)),
+        // The clock may have been ahead.
+        lte(usageSlots.slot, new Date(now)),
         inArray(usageSlots.channel, [...CHANNELS]),
       ),
     )
@@ -61,7 +63,12 @@ async function readLatency(db: Db, now: number): Promise<LatencyFigures> {
       latencyMs: sql`sum(${latencyHours.latencyMs})`.mapWith(Number),
     })
     .from(latencyHours)
-    .where(gt(latencyHours.hour, new Date(now - DAY_MS - HOUR_MS)))
+    .where(
+      and(
+        gt(latencyHours.hour, new Date(now - DAY_MS - HOUR_MS)),
+        lte(latencyHours.hour, new Date(now)),
+      ),
+    )
     .groupBy(latencyHours.bucket)
     .orderBy(asc(latencyHours.bucket));
   return latencyFigures(buckets);

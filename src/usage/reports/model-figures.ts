@@ -52,8 +52,8 @@ export function createModelFigures({
     number,
     { readonly at: number; readonly report: Promise<ModelFiguresReport> }
   >();
-  const read = async (from: number): Promise<ModelFiguresReport> => {
-    const rows = await database.ask((db) => db.execute<Row>(statement(new Date(from))));
+  const read = async (from: number, now: number): Promise<ModelFiguresReport> => {
+    const rows = await database.ask((db) => db.execute<Row>(statement(from, now)));
     return { from, figures: rows.map(toFigures) };
   };
   return (hours) => {
@@ -61,7 +61,7 @@ export function createModelFigures({
     const last = known.get(hours);
     if (last !== undefined && Math.abs(now - last.at) < FRESH_MS) return last.report;
     const from = Math.floor((now - hours * HOUR_MS) / HOUR_MS) * HOUR_MS;
-    const report = read(from);
+    const report = read(from, now);
     known.set(hours, { at: now, report });
     // A failure is not remembered.
     report.catch(() => known.delete(hours));
@@ -99,15 +99,18 @@ function toFigures(row: Row): ModelFigures {
   };
 }
 
-/** A call of a tool has no model. An answer that came at once has no speed: nothing of it was streamed. */
-function statement(from: Date) {
-  const since = sql`${from.toISOString()}::timestamptz`;
+/**
+ * A call of a tool has no model. An answer that came at once has no speed: nothing of it was streamed. The clock may have
+ * been ahead, and calls of then are not of now.
+ */
+function statement(from: number, now: number) {
+  const [since, until] = [from, now].map((at) => sql`${new Date(at).toISOString()}::timestamptz`);
   const streamed = sql`outcome = 'ok' and output_tokens > 1 and (latency_ms - first_token_ms) * 10 > latency_ms`;
   return sql`
     with counted as (
       select model, sum(requests)::float8 as requests, sum(failures)::float8 as failures,
         sum(input_tokens)::float8 as input_tokens, sum(output_tokens)::float8 as output_tokens
-      from ${modelHours} where hour >= ${since} and channel <> 'mcp' and model <> ''
+      from ${modelHours} where hour between ${since} and ${until} and channel <> 'mcp' and model <> ''
       group by model order by 2 desc, model limit ${MOST_MODELS}
     )
     select counted.*, times.* from counted cross join lateral (
@@ -121,7 +124,8 @@ function statement(from: Date) {
         ) filter (where ${streamed}) as speed
       from (
         select outcome, latency_ms, first_token_ms, output_tokens from ${usageRecords}
-        where model = counted.model and started_at >= ${since} order by started_at desc limit ${SAMPLE}
+        where model = counted.model and started_at between ${since} and ${until}
+        order by started_at desc limit ${SAMPLE}
       ) as newest
     ) as times
     order by counted.requests desc, counted.model`;

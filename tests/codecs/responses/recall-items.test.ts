@@ -1,4 +1,8 @@
 import { describe, expect, it } from "vitest";
+import {
+  findResponse,
+  forgetResponse,
+} from "../../../src/codecs/responses/server/remembered-response.ts";
 import { responsesServer } from "../../../src/codecs/responses/server.ts";
 import type { Caller } from "../../../src/core/callers/caller.ts";
 import type { ChatEvent } from "../../../src/core/chat/chat-event.ts";
@@ -48,6 +52,7 @@ function stage({ maxBytes = 1024 * 1024, maxBytesPerCall = 1024 * 1024 } = {}) {
   const parse = (body: object, caller = ANN) =>
     responsesServer.parse({ input: "Hi", ...body }, "", memory.of(caller));
   return {
+    memory,
     parse,
     messages: (body: object, caller = ANN) => parse(body, caller).request.messages,
     /** Asks and is answered; how is up to the caller. */
@@ -266,10 +271,27 @@ describe("what is not remembered", () => {
 
   it("is refused when a call refers to more than a body may bring", async () => {
     const { answer, parse } = stage({ maxBytesPerCall: 10_000 });
-    for (const number of [1, 2, 3]) await answer(`req_${number}`, { input: "x".repeat(3_000) });
+    for (const number of [1, 2, 3]) await answer(`req_${number}`, { input: "x".repeat(3_300) });
     const refer = (...numbers: number[]) =>
       parse({ input: numbers.map((number) => reference(`msg_req_${number}_1`)) });
     expect(() => refer(1)).not.toThrow();
     expect(() => refer(1, 2, 3)).toThrow(codeOf("request_too_large"));
+  });
+
+  it("counts only what is conversation, and is read and deleted whatever its length", async () => {
+    const { answer, memory, parse } = stage({ maxBytesPerCall: 10_000 });
+    const instructions = "x".repeat(6_000);
+    await answer("req_1", { input: "One", instructions });
+    await answer("req_2", { input: "Two", instructions, previous_response_id: "resp_req_1" });
+    expect(() => parse({ previous_response_id: "resp_req_2" })).not.toThrow();
+    await answer("req_3", { input: "x".repeat(20_000), instructions: "y".repeat(20_000) });
+    expect(() => parse({ previous_response_id: "resp_req_3" })).toThrow(
+      codeOf("request_too_large"),
+    );
+    const read = () => findResponse(memory.of(ANN), "resp_req_3");
+    expect(JSON.parse(read() ?? "")).toMatchObject({ id: "resp_req_3", object: "response" });
+    expect(forgetResponse(memory.of(key("bob")), "resp_req_3")).toBe(false);
+    expect(forgetResponse(memory.of(ANN), "resp_req_3")).toBe(true);
+    expect(read()).toBeUndefined();
   });
 });

@@ -510,7 +510,7 @@ describe("4.1 POST /v1/audio/transcriptions", () => {
     expect(await row("midway-resets")).toBe("error 200 0 3 true");
     expect(await row("midway-is-silent-for-too-long")).toBe("error 200 0 3 true");
     expect(await row("first-error")).toBe("error 400 0 0 true");
-    expect(await row("passed-over")).toBe("error 400 0 0 true");
+    expect(await row("passed-over")).toBe("error 400 0 2 true");
     expect(await row("refused-401")).toBe("error 502 0 0 true");
     expect(await row("refused-429")).toBe("rate_limited 429 0 0 true");
     expect(await row("left-midway-the-form")).toBe("aborted 499 0 0 true");

@@ -484,6 +484,51 @@ describe.runIf(server !== undefined)("limits that several replicas share", () =>
     expect(after.admissions).toHaveLength(6);
   });
 
+  it("keeps the month of all replicas when the clock of one leaps two months ahead", async () => {
+    const [one, leaping] = (await openReplicas(2)) as [Limits, Limits];
+    const key = newKey({ monthlyTokens: 1_000 });
+    const admission = await one.admit(key.call({ inputTokens: 950 }));
+    admission.settle(950);
+    const leap = async () => {
+      aheadMs = 62 * 24 * 60 * 60_000;
+      await leaping.read(key.keyId, key.limits, clock.now());
+      aheadMs = 0;
+    };
+    await eventually(async () => {
+      const report = await one.read(key.keyId, key.limits, clock.now());
+      return report.monthlyTokens?.used === 950;
+    });
+    await leap();
+    expect(await codeOf(one.admit(key.call({ inputTokens: 100 })))).toBe("monthly_limit_exceeded");
+    // Nor does it when it is the first to load a key that Redis has lost.
+    await store(key.keyId, 1, 950);
+    await client.flushall();
+    await leap();
+    expect(await codeOf(one.admit(key.call({ inputTokens: 100 })))).toBe("monthly_limit_exceeded");
+  });
+
+  it("admits nothing beside a stream of another replica where a key is new, on a Redis that starts empty", async () => {
+    const [one, fresh] = (await openReplicas(2)) as [Limits, Limits];
+    const key = newKey({ tokens: 1_000 });
+    const stream = await one.admit(key.call({ inputTokens: 950 }));
+    await redisServer.kill();
+    const call = () => codeOf(fresh.admit(key.call({ inputTokens: 100 })));
+    await eventually(async () => (await call()) === "storage_unavailable");
+    await redisServer.start();
+    const codes: string[] = [];
+    await eventually(async () => {
+      codes.push(await call());
+      return codes.at(-1) !== "storage_unavailable";
+    });
+    expect(codes.at(-1)).toBe("token_limit_exceeded");
+    stream.settle(950);
+    await eventually(async () => {
+      const { tokens } = await one.read(key.keyId, key.limits, clock.now());
+      return tokens?.used === 950 && tokens.reserved === 0;
+    });
+    expect(await call()).toBe("token_limit_exceeded");
+  });
+
   it("add tokens to calls on all replicas, and never more than remain", async () => {
     const [one, other] = await openReplicas(2);
     const { keyId, limits, call } = newKey({ monthlyTokens: 10_000 });

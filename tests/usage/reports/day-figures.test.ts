@@ -1,8 +1,13 @@
+import { tmpdir } from "node:os";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Database } from "../../../src/db/database.ts";
 import { latencyHours, usageSlots } from "../../../src/db/tables/usage.ts";
+import { createQuarantine } from "../../../src/usage/journal/quarantine.ts";
+import { storeRecords } from "../../../src/usage/journal/store-records.ts";
 import { readDayFigures } from "../../../src/usage/reports/day-figures.ts";
+import { createModelFigures } from "../../../src/usage/reports/model-figures.ts";
 import { openTestDatabase } from "../../support/servers/databases/test-database.ts";
+import { silentLog, usageRecord } from "../../support/stages/usage/usage-journal.ts";
 
 const NOW = Date.parse("2027-03-02T12:05:00Z");
 const NOTHING = { chat: 0, messages: 0, responses: 0, embeddings: 0, audio: 0, mcp: 0 };
@@ -67,5 +72,27 @@ describe("what the database tells of", () => {
     expect(latency.sumMs).toBe(9_800 + 101 + 9_900);
     expect(latency.quantiles["0.5"]).toBeCloseTo(9_901 / 99, 6);
     expect(latency.quantiles["0.99"]).toBeCloseTo(9_901 / 99, 6);
+  });
+
+  it("the last hours has nothing from when the clock was ahead", async () => {
+    await slot("2027-03-02T12:00:00Z", "chat", 10);
+    await slot("2027-03-02T12:10:00Z", "chat", 1_000);
+    await latencies("2027-03-02T12:00:00Z", 231, 1, 101);
+    await latencies("2031-03-02T12:00:00Z", 500, 9, 9_000);
+    expect(await read()).toMatchObject({
+      requests: { ...NOTHING, chat: 10 },
+      latency: { count: 1, sumMs: 101 },
+    });
+    const times = [NOW - 60_000, Date.parse("2031-03-02T12:00:00Z")];
+    await storeRecords(
+      { db: database.db, quarantine: createQuarantine(tmpdir(), silentLog) },
+      times.map((startedAt) =>
+        JSON.stringify(usageRecord(`at_${startedAt}`, { startedAt, model: "m" })),
+      ),
+      { journal: "x", segment: 1, byteOffset: 1 },
+    );
+    const readModels = createModelFigures({ database, clock: { now: () => NOW } });
+    const { figures } = await readModels(24);
+    expect(figures).toMatchObject([{ model: "m", requests: 1, sampled: 1 }]);
   });
 });

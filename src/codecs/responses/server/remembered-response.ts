@@ -1,42 +1,53 @@
 import type { CallerMemory } from "../../../core/callers/caller-memory.ts";
 import type { ResponseText } from "./responses-form.ts";
 
-/** A stored response with the input of its request. All members except the id are JSON text. */
-export interface RememberedResponse {
+/** What a stored response adds to the conversation. All members except the id are JSON text. */
+export interface RememberedTurn {
   /** The id of the response that it continues. */
   readonly previousId: string | undefined;
   /** The `input` of its request, as received. */
   readonly input: string;
-  readonly response: ResponseText;
+  readonly output: string;
 }
+
+/** The texts of a turn, which come first: the rest of a response repeats its request, and is no conversation. */
+const TURN_TEXTS = 3;
 
 export function keepResponse(
   memory: CallerMemory,
   requestId: string,
-  { previousId, input, response }: RememberedResponse,
+  {
+    previousId,
+    input,
+    response,
+  }: Pick<RememberedTurn, "previousId" | "input"> & { readonly response: ResponseText },
 ): void {
   const { before, output, after } = response;
-  memory.keep(requestId, [previousId ?? "", input, before, output, after]);
+  memory.keep(requestId, [previousId ?? "", input, output, before, after]);
 }
 
 /** @param responseId the id in the client's form. */
-export function findResponse(
-  memory: CallerMemory,
-  responseId: string,
-): RememberedResponse | undefined {
+export function recallTurn(memory: CallerMemory, responseId: string): RememberedTurn | undefined {
+  const requestId = requestIdOf(responseId);
+  const texts = requestId === undefined ? undefined : memory.recall(requestId, TURN_TEXTS);
+  if (texts === undefined) return undefined;
+  const [previousId, input = "", output = ""] = texts;
+  return { previousId: previousId || undefined, input, output };
+}
+
+/** Returns the JSON text of a stored response. */
+export function findResponse(memory: CallerMemory, responseId: string): string | undefined {
   const requestId = requestIdOf(responseId);
   const texts = requestId === undefined ? undefined : memory.find(requestId);
   if (texts === undefined) return undefined;
-  const [previousId, input = "", before = "", output = "", after = ""] = texts;
-  return { previousId: previousId || undefined, input, response: { before, output, after } };
+  const [, , output = "", before = "", after = ""] = texts;
+  return before + output + after;
 }
 
 /** Deletes a stored response. Returns true when it existed. */
 export function forgetResponse(memory: CallerMemory, responseId: string): boolean {
   const requestId = requestIdOf(responseId);
-  if (requestId === undefined || memory.find(requestId) === undefined) return false;
-  memory.forget(requestId);
-  return true;
+  return requestId !== undefined && memory.forget(requestId);
 }
 
 const RESPONSE_ID = /^resp_(.+)$/;

@@ -2,7 +2,7 @@ import type { CallerMemory } from "../../../../core/callers/caller-memory.ts";
 import { ServiceError } from "../../../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../../../lib/json/json.ts";
 import { checkItemCount } from "../../../shared/check-item-count.ts";
-import { findResponse, type RememberedResponse, responseIdOfItem } from "../remembered-response.ts";
+import { type RememberedTurn, recallTurn, responseIdOfItem } from "../remembered-response.ts";
 import type { ResponsesRequest } from "../wire.ts";
 
 type Path = readonly PropertyKey[];
@@ -98,14 +98,14 @@ class Recollection {
     return found && this.#readOutput(responseId, found);
   }
 
-  #readOutput(responseId: string, { response }: RememberedResponse): readonly Item[] {
-    const output: readonly Item[] = JSON.parse(response.output);
+  #readOutput(responseId: string, turn: RememberedTurn): readonly Item[] {
+    const output: readonly Item[] = JSON.parse(turn.output);
     this.#outputs.set(responseId, output);
     return output;
   }
 
-  #find(responseId: string): RememberedResponse | undefined {
-    return this.#memory && findResponse(this.#memory, responseId);
+  #find(responseId: string): RememberedTurn | undefined {
+    return this.#memory && recallTurn(this.#memory, responseId);
   }
 }
 
