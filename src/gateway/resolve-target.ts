@@ -16,33 +16,39 @@ const NO_ASSISTANT = "applies to assistants only; remove it, or name an assistan
 const NO_OWN_TOOLS =
   "has no effect for a key with passthrough, which gets no tools of an assistant; remove it.";
 
+/** `fixed` for names that nobody types anew for each call: no default of another backend may stand in for them. */
+type Binding = "fixed" | undefined;
+
 type Question = Pick<ChatRequest, "model" | "toolsScope" | "fallbacks">;
 
 /**
  * Finds the target for the client's model name, synchronously when the models are known. A listed model costs one
  * lookup; only other names can be assistants. Throws or rejects with a `ServiceError` that names `model` or the
  * unsuitable field.
+ *
+ * @param binding is `fixed` where a workflow names the model.
  */
 export function resolveTarget(
   { models, assistants }: Pick<Gateway, "models" | "assistants">,
   caller: Caller,
   question: Question,
+  binding?: Binding,
 ): ChatTarget | Promise<ChatTarget> {
   const { model } = question;
   if (assistants === undefined) {
     refuseBoundKey(caller);
-    return plainTarget(models, question);
+    return plainTarget(models, question, binding);
   }
   const isBound = caller.kind === "key" && caller.assistantId !== null;
   if (isBound) refuseFallbacks(question);
   else {
     const listed = model === undefined ? undefined : models.find(model);
     if (listed !== undefined && question.toolsScope === undefined) return listed;
-    if (listed !== undefined || model === undefined) return plainTarget(models, question);
+    if (listed !== undefined || model === undefined) return plainTarget(models, question, binding);
   }
   const isListed = (name: string) => models.find(name) !== undefined;
   const assistant = chooseAssistant(assistants.known, isListed, caller, model);
-  if (assistant === undefined) return plainTarget(models, question);
+  if (assistant === undefined) return plainTarget(models, question, binding);
   if (caller.passthrough && question.toolsScope !== undefined) refuseToolsScope(NO_OWN_TOOLS);
   return assistantTarget(models, assistant);
 }
@@ -51,7 +57,7 @@ function assistantTarget(
   models: Pick<Gateway["models"], "resolve">,
   assistant: Assistant,
 ): ChatTarget | Promise<ChatTarget> {
-  const target = models.resolve(assistant.model ?? undefined);
+  const target = models.resolve(assistant.model ?? undefined, "fixed");
   return target instanceof Promise
     ? target.then((resolved) => ({ ...resolved, assistant }))
     : { ...target, assistant };
@@ -70,8 +76,9 @@ function refuseFallbacks({ fallbacks = [] }: Question): void {
 function plainTarget(
   models: Pick<Gateway["models"], "resolve">,
   { model, toolsScope }: Question,
+  binding: Binding,
 ): Target | Promise<Target> {
-  const target = models.resolve(model);
+  const target = models.resolve(model, binding);
   if (toolsScope === undefined) return target;
   const refuse = () => refuseToolsScope(NO_ASSISTANT);
   return target instanceof Promise ? target.then(refuse) : refuse();
