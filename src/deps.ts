@@ -67,7 +67,7 @@ export function buildDeps(
     const opening = await openAccess(base, { secret, maxUsers, onFirstSecrets });
     const { access, authenticate, currentCaller, findKeyCaller, biKeys, signIn } =
       parts.add(opening);
-    const backends = parts.add(openBackends({ ...base, overrides }));
+    const backends = parts.add(await openBackends({ ...base, overrides }));
     const { events, watchedFolders, alertWebhook, deliveries } = parts.add(openQueue(base));
     const alerts = parts.add(openAlerts(base, { parts: parts.list, webhook: alertWebhook }));
     limits.observe(alerts.monthlyUse);

@@ -55,8 +55,18 @@ export interface CallContext {
   readonly trace?: CallTrace | undefined;
 }
 
+/** The bytes that a backend adds to a request, counted among the bodies in hand. */
+export interface AddedBytes {
+  /** Throws `overloaded` when there is no room for so many more. */
+  readonly addBytes: (bytes: number) => void;
+  /** Releases all that were added. */
+  readonly releaseAdded: () => void;
+}
+
 /** The options of one chat call to an engine. */
 export interface CallOptions extends CallContext {
+  /** Absent where no bodies are counted. */
+  readonly added?: AddedBytes | undefined;
   /** The client's messages and tools are sent to the model unchanged, whatever the parameter table says about tools. */
   readonly passthrough?: boolean | undefined;
   /** The tools are the gateway's own, which are sent to every model that takes tools, whatever the table says. */

@@ -1,12 +1,16 @@
 import { byLabel, eachWith, type Metric, single } from "../core/metric.ts";
 import type { Part } from "../core/part.ts";
 import { engineDownAlert } from "./engine-down.ts";
+import { openKeptModels } from "./models/kept-models.ts";
 import { createRegistry, type Registry, type RegistryOptions } from "./registry.ts";
 import type { UpstreamFigures } from "./upstream/upstream-figures.ts";
 
 /** Builds the backends that the settings name, and keeps the list of their models up to date until closed. */
-export function openBackends(options: RegistryOptions): Registry & Part {
-  const registry = createRegistry(options);
+export async function openBackends(
+  options: Omit<RegistryOptions, "kept">,
+): Promise<Registry & Part> {
+  const kept = await openKeptModels(options.settings.DATA_DIR, options.log);
+  const registry = createRegistry({ ...options, kept });
   const { backends, models, figures } = registry;
   models.start();
   let isEngineUp = false;

@@ -7,6 +7,7 @@ import type { Backend } from "./backend.ts";
 import { type Engine, listEngines } from "./engines.ts";
 import { createFetchImage } from "./images/fetch-image.ts";
 import { withInlineImages } from "./images/inline-images.ts";
+import type { KeptModels } from "./models/kept-models.ts";
 import { createModelCatalog, type ModelCatalog } from "./models/model-catalog.ts";
 import type { ModelOverrides } from "./models/models-file.ts";
 import { dedicatedUpstream } from "./upstream/dedicated-upstream.ts";
@@ -41,12 +42,15 @@ export interface RegistryOptions {
   readonly settings: Settings;
   /** The content of `MODELS_FILE`. */
   readonly overrides?: ModelOverrides | undefined;
+  /** The local engine's last list, from before the start. */
+  readonly kept?: KeptModels | undefined;
   readonly log: Log;
   readonly clock: Clock;
 }
 
 /** Builds the configured backends. */
-export function createRegistry({ settings, overrides, log, clock }: RegistryOptions): Registry {
+export function createRegistry(options: RegistryOptions): Registry {
+  const { settings, overrides, kept, log, clock } = options;
   const client = createHttpClient();
   const book = createUpstreamBook();
   const localServer = localUpstream({ settings, client, clock, log, book });
@@ -60,6 +64,7 @@ export function createRegistry({ settings, overrides, log, clock }: RegistryOpti
     backends,
     defaultModel: settings.DEFAULT_CHAT_MODEL,
     overrides: withoutEmbeddingModel(settings, overrides),
+    kept,
     log,
     clock,
   });
@@ -75,6 +80,7 @@ export function createRegistry({ settings, overrides, log, clock }: RegistryOpti
       models.stop();
       await localServer.replicas?.close();
       await client.close();
+      await kept?.settled();
     },
   };
 }

@@ -41,7 +41,8 @@ export async function answerChat(
   request: ChatRequest,
 ): Promise<ChatReply> {
   // Most calls have nothing to wait for here, and an `await` would slow all of them down.
-  const resolving = resolveTarget(gateway, client.caller, request);
+  const binding = client.runId === undefined ? undefined : "fixed";
+  const resolving = resolveTarget(gateway, client.caller, request, binding);
   const target = resolving instanceof Promise ? await resolving : resolving;
   checkContent(request, target.model);
   const { assistant } = target;

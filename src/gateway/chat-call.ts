@@ -55,8 +55,8 @@ export function fitOptions(
   { gateway, client, hasOwnTools }: Pick<ChatCall, "gateway" | "client" | "hasOwnTools">,
   onIgnored?: FitOptions["onIgnored"],
 ): FitOptions {
-  const { signal, trace, caller } = client;
+  const { signal, trace, caller, added } = client;
   const { passthrough } = caller;
   const { defaultMaxOutputTokens } = gateway;
-  return { signal, trace, passthrough, hasOwnTools, defaultMaxOutputTokens, onIgnored };
+  return { signal, trace, added, passthrough, hasOwnTools, defaultMaxOutputTokens, onIgnored };
 }

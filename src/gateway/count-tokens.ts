@@ -16,7 +16,7 @@ export interface TokenCount {
  * `ServiceError`.
  */
 export async function countTokens(
-  gateway: Pick<Gateway, "models" | "assistants">,
+  gateway: Pick<Gateway, "models" | "assistants" | "fallbacks">,
   { caller, signal }: Pick<ClientCall, "caller" | "signal">,
   asked: ChatRequest,
 ): Promise<TokenCount> {

@@ -68,7 +68,8 @@ function noteFailure(
   }
 }
 
-function isServerFailure(thrown: unknown): thrown is ServiceError {
+/** Returns whether a model's server failed, so that another model may answer. */
+export function isServerFailure(thrown: unknown): thrown is ServiceError {
   return thrown instanceof ServiceError && SERVER_FAILURES.has(thrown.code);
 }
 

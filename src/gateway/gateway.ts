@@ -1,4 +1,5 @@
 import type { Origin } from "../access/actor.ts";
+import type { AddedBytes } from "../backends/backend.ts";
 import type { ModelCatalog } from "../backends/models/model-catalog.ts";
 import type { Caller } from "../core/callers/caller.ts";
 import type { Channel } from "../core/channel.ts";
@@ -53,6 +54,8 @@ export interface ClientCall {
   /** The trace for the call's requests to engines, if requests are traced. */
   readonly trace?: CallTrace | undefined;
   readonly observer?: CallObserver | undefined;
+  /** Counts what backends add to the call's body. */
+  readonly added?: AddedBytes | undefined;
   /** The workflow's run that makes the call; absent for calls of clients. */
   readonly runId?: string | undefined;
   /** Returns the client's address for the audit log; absent when it is not known. */

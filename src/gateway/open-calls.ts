@@ -1,3 +1,4 @@
+import type { AddedBytes } from "../backends/backend.ts";
 import { ServiceError } from "../core/service-error.ts";
 import { Cancellation } from "../lib/cancellation.ts";
 import { type TimeWatcher, unwatchTime, watchTimeBy } from "../lib/time/watch-time.ts";
@@ -6,7 +7,7 @@ import { BodiesInHand, type BodyKind } from "./overload/bodies-in-hand.ts";
 const ONCE = { once: true } as const;
 
 /** One running call. */
-export interface OpenCall {
+export interface OpenCall extends AddedBytes {
   /**
    * Aborted when the client disconnects, the time is up or the server stops. A `ServiceError` as reason is meant for
    * the client.
@@ -94,6 +95,7 @@ class RunningCall implements OpenCall, TimeWatcher {
   readonly #endsAt: number;
   #bodyBytes = 0;
   #bodyKind: BodyKind | undefined;
+  #addedBytes = 0;
 
   constructor(running: Running, clientSignal: AbortSignal, onClose: (() => void) | undefined) {
     this.#running = running;
@@ -139,12 +141,27 @@ class RunningCall implements OpenCall, TimeWatcher {
     this.#bodyBytes = 0;
   }
 
+  addBytes(bytes: number): void {
+    const { all, bodies } = this.#running;
+    if (!all.has(this)) return;
+    // The call's own bytes are no others, so a call by itself always finds room.
+    const own = this.#bodyBytes + this.#addedBytes;
+    bodies.grow(own, own + bytes);
+    this.#addedBytes += bytes;
+  }
+
+  releaseAdded(): void {
+    this.#running.bodies.giveBack(this.#addedBytes);
+    this.#addedBytes = 0;
+  }
+
   close(): void {
     const { all, streams, ofRuns } = this.#running;
     if (!all.delete(this)) return;
     streams.delete(this);
     ofRuns.delete(this);
     this.releaseBody();
+    this.releaseAdded();
     unwatchTime(this);
     this.#clientSignal.removeEventListener("abort", this);
     this.#onClose?.();

@@ -1,10 +1,11 @@
 import type { Target } from "../backends/models/model-catalog.ts";
 import type { Caller } from "../core/callers/caller.ts";
-import type { ChatRequest } from "../core/chat/chat-request.ts";
+import { type ChatRequest, MAX_FALLBACKS } from "../core/chat/chat-request.ts";
 import { ServiceError } from "../core/service-error.ts";
 import type { Assistant } from "../knowledge/assistants/assistant.ts";
 import { chooseAssistant } from "../knowledge/assistants/choose-assistant.ts";
 import { refuseBoundKey } from "./admit.ts";
+import { isServerFailure } from "./fall-back.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** The model that answers, for an assistant or by itself. */
@@ -16,42 +17,53 @@ const NO_ASSISTANT = "applies to assistants only; remove it, or name an assistan
 const NO_OWN_TOOLS =
   "has no effect for a key with passthrough, which gets no tools of an assistant; remove it.";
 
+/** `fixed` for names that nobody types anew for each call: no default of another backend may stand in for them. */
+type Binding = "fixed" | undefined;
+
+type Models = Pick<Gateway, "models" | "fallbacks">;
+
 type Question = Pick<ChatRequest, "model" | "toolsScope" | "fallbacks">;
 
 /**
  * Finds the target for the client's model name, synchronously when the models are known. A listed model costs one
  * lookup; only other names can be assistants. Throws or rejects with a `ServiceError` that names `model` or the
  * unsuitable field.
+ *
+ * @param binding is `fixed` where a workflow names the model.
  */
 export function resolveTarget(
-  { models, assistants }: Pick<Gateway, "models" | "assistants">,
+  gateway: Pick<Gateway, "models" | "assistants" | "fallbacks">,
   caller: Caller,
   question: Question,
+  binding?: Binding,
 ): ChatTarget | Promise<ChatTarget> {
+  const { models, assistants } = gateway;
   const { model } = question;
   if (assistants === undefined) {
     refuseBoundKey(caller);
-    return plainTarget(models, question);
+    return plainTarget(gateway, question, binding);
   }
   const isBound = caller.kind === "key" && caller.assistantId !== null;
   if (isBound) refuseFallbacks(question);
   else {
     const listed = model === undefined ? undefined : models.find(model);
     if (listed !== undefined && question.toolsScope === undefined) return listed;
-    if (listed !== undefined || model === undefined) return plainTarget(models, question);
+    if (listed !== undefined || model === undefined) return plainTarget(gateway, question, binding);
   }
   const isListed = (name: string) => models.find(name) !== undefined;
   const assistant = chooseAssistant(assistants.known, isListed, caller, model);
-  if (assistant === undefined) return plainTarget(models, question);
+  if (assistant === undefined) return plainTarget(gateway, question, binding);
   if (caller.passthrough && question.toolsScope !== undefined) refuseToolsScope(NO_OWN_TOOLS);
-  return assistantTarget(models, assistant);
+  return assistantTarget(gateway, question, assistant);
 }
 
 function assistantTarget(
-  models: Pick<Gateway["models"], "resolve">,
+  gateway: Models,
+  question: Question,
   assistant: Assistant,
 ): ChatTarget | Promise<ChatTarget> {
-  const target = models.resolve(assistant.model ?? undefined);
+  const asked = { ...question, model: assistant.model ?? undefined };
+  const target = resolveModel(gateway, asked, "fixed");
   return target instanceof Promise
     ? target.then((resolved) => ({ ...resolved, assistant }))
     : { ...target, assistant };
@@ -68,13 +80,36 @@ function refuseFallbacks({ fallbacks = [] }: Question): void {
 }
 
 function plainTarget(
-  models: Pick<Gateway["models"], "resolve">,
-  { model, toolsScope }: Question,
+  gateway: Models,
+  question: Question,
+  binding: Binding,
 ): Target | Promise<Target> {
-  const target = models.resolve(model);
+  const target = resolveModel(gateway, question, binding);
+  const { toolsScope } = question;
   if (toolsScope === undefined) return target;
   const refuse = () => refuseToolsScope(NO_ASSISTANT);
   return target instanceof Promise ? target.then(refuse) : refuse();
+}
+
+/**
+ * Returns the model of the question. While its server has never been reached, nothing is known of it, and the first
+ * listed fallback stands in, as it does for a known model that cannot be reached.
+ */
+function resolveModel(
+  { models, fallbacks: configured = [] }: Models,
+  { model, fallbacks = configured }: Question,
+  binding: Binding,
+): Target | Promise<Target> {
+  const target = models.resolve(model, binding);
+  if (!(target instanceof Promise)) return target;
+  return target.catch((thrown: unknown) => {
+    if (!isServerFailure(thrown)) throw thrown;
+    for (const name of fallbacks.slice(0, MAX_FALLBACKS)) {
+      const other = models.find(name);
+      if (other !== undefined) return other;
+    }
+    throw thrown;
+  });
 }
 
 function refuseToolsScope(reason: string): never {

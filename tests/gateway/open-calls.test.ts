@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ServiceError } from "../../src/core/service-error.ts";
 import { createOpenCalls } from "../../src/gateway/open-calls.ts";
+import { BodiesInHand } from "../../src/gateway/overload/bodies-in-hand.ts";
 
 const TIMEOUT_MS = 60_000;
 const never = () => new AbortController().signal;
@@ -50,5 +51,37 @@ describe("An open call", () => {
     stream.beginStream();
     expect([calls.count(), calls.streams()]).toEqual([1, 0]);
     plain.close();
+  });
+});
+
+describe("What a backend adds to the body of a call", () => {
+  it("counts among the bodies in hand until it is released or the call ends", () => {
+    const bodies = new BodiesInHand(1_000);
+    const calls = createOpenCalls(TIMEOUT_MS, bodies);
+    const [first, second] = [calls.open(never()), calls.open(never())];
+    first.holdBody(100);
+    first.addBytes(300);
+    first.addBytes(300);
+    expect(bodies.bytes).toBe(700);
+    expect(() => second.addBytes(301)).toThrow(expect.objectContaining({ code: "overloaded" }));
+    first.releaseBody();
+    expect(bodies.bytes).toBe(600);
+    first.releaseAdded();
+    first.releaseAdded();
+    expect(bodies.bytes).toBe(0);
+    second.addBytes(900);
+    second.close();
+    second.addBytes(5);
+    expect(bodies.bytes).toBe(0);
+    first.close();
+  });
+
+  it("finds room where there is no other call, whatever its size", () => {
+    const bodies = new BodiesInHand(1_000);
+    const call = createOpenCalls(TIMEOUT_MS, bodies).open(never());
+    call.holdBody(900);
+    call.addBytes(5_000);
+    expect(bodies.bytes).toBe(5_900);
+    call.close();
   });
 });

@@ -1,3 +1,5 @@
+import { ServiceError } from "../../core/service-error.ts";
+import { limitWork } from "../../lib/concurrency.ts";
 import type { Egress } from "../../lib/egress/egress.ts";
 import { EgressError } from "../../lib/egress/egress-error.ts";
 
@@ -34,19 +36,38 @@ export interface FetchedImage {
   readonly bytes: Uint8Array;
 }
 
-/** Rejects with an `EgressError` that describes the fault of the address, or with the reason of the signal. */
+/**
+ * Rejects with an `EgressError` that describes the fault of the address, with `overloaded` when too many are fetched, or
+ * with the reason of the signal.
+ */
 export type FetchImage = (url: string, signal: AbortSignal) => Promise<FetchedImage>;
 
 const MAX_BYTES = 20 * 1024 * 1024;
 const TIMEOUT_MS = 10_000;
+/** Of all calls together. A fetch in progress is in no budget of memory yet, so they could hold this many at once. */
+const FETCHES_AT_ONCE = 8;
+const MOST_WAITING = 256;
+const RETRY_AFTER_SECONDS = 2;
 
-/** Fetches images from addresses that clients give. */
+/** Fetches images from addresses that clients give, a limited number at once. */
 export function createFetchImage(egress: Egress): FetchImage {
+  const inTurn = limitWork({ running: FETCHES_AT_ONCE, waiting: MOST_WAITING, refusal: tooMany });
   return async (url, signal) => {
     const limits = { accept: "image/*", maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS, signal };
-    const { bytes } = await egress.fetch(url, limits);
+    const { bytes } = await inTurn(() => {
+      signal.throwIfAborted();
+      return egress.fetch(url, limits);
+    });
     const mediaType = sniffImage(bytes);
     if (mediaType === undefined) throw new EgressError("no_image", "it is not an image");
     return { mediaType, bytes };
   };
+}
+
+function tooMany(): ServiceError {
+  return new ServiceError(
+    "overloaded",
+    "The gateway fetches too many images at once; send the request again.",
+    { retryAfterSeconds: RETRY_AFTER_SECONDS },
+  );
 }

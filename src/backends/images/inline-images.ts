@@ -7,7 +7,7 @@ import type {
 import { ServiceError } from "../../core/service-error.ts";
 import { toAbortSignal } from "../../lib/cancellation.ts";
 import { EgressError } from "../../lib/egress/egress-error.ts";
-import type { Backend } from "../backend.ts";
+import type { AddedBytes, Backend } from "../backend.ts";
 import type { FetchImage } from "./fetch-image.ts";
 
 /** The most distinct images of one request. */
@@ -33,9 +33,10 @@ export function withInlineImages(backend: Backend, fetchImage: FetchImage): Back
     chat(request, model, options) {
       // A model without vision refuses the image, so nothing needs to be fetched.
       if (!model.vision || !hasImageUrls(request)) return backend.chat(request, model, options);
-      return inlineImages(request, fetchImage, toAbortSignal(options.signal)).then((inlined) =>
-        backend.chat(inlined, model, options),
-      );
+      const { added } = options;
+      return inlineImages(request, fetchImage, toAbortSignal(options.signal), added)
+        .then((inlined) => backend.chat(inlined, model, options))
+        .finally(() => added?.releaseAdded());
     },
     // The engine's tokenizer would fetch them too, so the estimate is used.
     ...(countTokens !== undefined && {
@@ -51,15 +52,16 @@ function hasImageUrls({ messages }: ChatRequest): boolean {
 
 /**
  * Fetches every image that the request gives by its address, a few in parallel, and returns the request with their
- * contents. Rejects with `invalid_value` naming the image's place when one cannot be fetched, or with the reason of the
- * signal.
+ * contents. Rejects with `invalid_value` naming the image's place when one cannot be fetched, with `overloaded` when
+ * the process has no room for them, or with the reason of the signal.
  */
 export async function inlineImages(
   request: ChatRequest,
   fetchImage: FetchImage,
   signal: AbortSignal,
+  added?: Pick<AddedBytes, "addBytes">,
 ): Promise<ChatRequest> {
-  const sources = await fetchAll(imageUrls(request), fetchImage, signal);
+  const sources = await fetchAll(imageUrls(request), { fetchImage, signal, added });
   const messages = request.messages.map((message) =>
     hasMedia(message) && message.content.some(isImageUrl) ? inlineParts(message, sources) : message,
   );
@@ -88,10 +90,15 @@ function imageUrls({ messages }: ChatRequest): ReadonlyMap<string, UrlImage> {
   return images;
 }
 
+interface Fetching {
+  readonly fetchImage: FetchImage;
+  readonly signal: AbortSignal;
+  readonly added: Pick<AddedBytes, "addBytes"> | undefined;
+}
+
 async function fetchAll(
   images: ReadonlyMap<string, UrlImage>,
-  fetchImage: FetchImage,
-  signal: AbortSignal,
+  { fetchImage, signal, added }: Fetching,
 ): Promise<Sources> {
   const [...parts] = images.values();
   const surplus = parts[MOST_IMAGES];
@@ -106,6 +113,7 @@ async function fetchAll(
       const { mediaType, bytes } = await fetchImage(part.source.url, both);
       bytesLeft -= bytes.length;
       if (bytesLeft < 0) throw new EgressError("too_large", "the request's images are over 64 MiB");
+      added?.addBytes(base64Length(bytes.length));
       const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("base64");
       return [part.source.url, { kind: "base64", mediaType, data }];
     } catch (thrown) {
@@ -124,6 +132,11 @@ async function fetchAll(
 }
 
 type UrlImage = ImagePart & { readonly source: { readonly kind: "url" } };
+
+/** As which the engine gets it: a character is a byte of the body. */
+function base64Length(bytes: number): number {
+  return 4 * Math.ceil(bytes / 3);
+}
 
 function hasMedia(message: ChatMessage): message is MediaMessage {
   return message.role === "user" || message.role === "tool";

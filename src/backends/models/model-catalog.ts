@@ -2,6 +2,7 @@ import { ServiceError } from "../../core/service-error.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Backend, Model } from "../backend.ts";
+import type { KeptModels } from "./kept-models.ts";
 import type { ModelOverrides } from "./models-file.ts";
 
 /** A model and the backend that serves it. */
@@ -14,13 +15,19 @@ export interface Target {
 export interface ModelCatalog {
   /**
    * Returns the model for the name in a request: the model of this name, else the default. It only waits for a name that
-   * is not known before all backends have been asked once. Throws `model_not_found` for an assistant's id, `upstream_error` when there is no model at all.
+   * is not known before all backends have been asked once, and for a moment where there is no default. Throws
+   * `model_not_found` for an assistant's id, `upstream_error` when there is no model at all.
+   *
+   * @param binding is `fixed` for a name that an assistant or a workflow has: while a backend has never listed its
+   * models, the name may be of one of them, so it is an `upstream_error` instead of another backend's default.
    */
-  readonly resolve: (name: string | undefined) => Target | Promise<Target>;
+  readonly resolve: (name: string | undefined, binding?: "fixed") => Target | Promise<Target>;
   /** Returns the model of exactly this name in the last list; undefined when there is none. */
   readonly find: (name: string) => Target | undefined;
   /** Returns the last list of all models; asks the backends first when it is empty. */
   readonly list: () => Promise<readonly Model[]>;
+  /** Returns whether every backend has listed its models, so that a name which is not among them is nobody's. */
+  readonly isComplete: () => boolean;
   /** Returns why the list of a backend could not be refreshed last; undefined when it could. */
   readonly failureOf: (backend: string) => unknown;
   /**
@@ -41,11 +48,15 @@ export interface CatalogOptions {
   readonly defaultModel: string | undefined;
   /** What the operator says of single models, by model id. */
   readonly overrides?: ModelOverrides | undefined;
+  /** The local engine's last list, from before the start. */
+  readonly kept?: KeptModels | undefined;
   readonly log: Log;
   readonly clock: Clock;
 }
 
 const REFRESH_EVERY_MS = 15_000;
+/** How long a call waits for a new list once all backends have been asked: one may swallow packets. */
+const REFRESH_PATIENCE_MS = 1_000;
 const REFRESH_TIMEOUT_MS = 30_000;
 const REACHABLE_TTL_MS = 1_000;
 const REACHABLE_TIMEOUT_MS = 2_000;
@@ -60,17 +71,19 @@ const DEFAULT_TAG = ":latest";
 interface BackendState {
   readonly backend: Backend;
   models: readonly Model[];
+  /** It has listed its models, now or before the start. */
+  isListed: boolean;
   /** The error of the last refresh; undefined when it succeeded. */
   failure: unknown;
 }
 
 export function createModelCatalog(options: CatalogOptions): ModelCatalog {
-  const { backends, defaultModel, overrides, log } = options;
-  const states: readonly BackendState[] = backends.map((backend) => ({
-    backend,
-    models: [],
-    failure: undefined,
-  }));
+  const { backends, defaultModel, overrides, kept, log } = options;
+  const states: readonly BackendState[] = backends.map((backend) => {
+    const before = backend === backends[0] ? kept?.before(backend.name) : undefined;
+    const models = withOverrides(before ?? [], overrides);
+    return { backend, models, isListed: before !== undefined, failure: undefined };
+  });
   let targets = new Map<string, Target>();
   let fallback: Target | undefined;
   let refreshing: Promise<void> | undefined;
@@ -79,10 +92,13 @@ export function createModelCatalog(options: CatalogOptions): ModelCatalog {
 
   const refreshBackend = async (state: BackendState): Promise<void> => {
     try {
-      const models = await state.backend.listModels(AbortSignal.timeout(REFRESH_TIMEOUT_MS));
-      state.models = models.flatMap((model) => withOverride(model, overrides));
+      const { backend } = state;
+      const models = await backend.listModels(AbortSignal.timeout(REFRESH_TIMEOUT_MS));
+      state.models = withOverrides(models, overrides);
+      state.isListed = true;
       state.failure = undefined;
       index();
+      if (backend === backends[0]) kept?.keep(backend.name, models);
     } catch (thrown) {
       // The last list is kept: the backend may recover in a moment, and a call finds out by itself.
       if (state.failure === undefined) logFailure(log, state.backend, thrown);
@@ -95,6 +111,7 @@ export function createModelCatalog(options: CatalogOptions): ModelCatalog {
     const firstLocal = states[0]?.models[0]?.id;
     fallback = targets.get(defaultModel ?? "") ?? targets.get(firstLocal ?? "");
   };
+  index();
   const refreshAll = async (): Promise<void> => {
     await Promise.all(states.map(refreshBackend));
     hasAskedAll = true;
@@ -105,20 +122,28 @@ export function createModelCatalog(options: CatalogOptions): ModelCatalog {
     });
     return refreshing;
   };
-  const resolveAfterRefresh = async (name: string | undefined): Promise<Target> => {
-    await refresh();
-    const target = (name === undefined ? undefined : targets.get(name)) ?? fallback;
-    if (target === undefined) throw noModel(states, targets.size > 0);
-    return target;
+  const unlisted = () => states.find(({ isListed }) => !isListed);
+  const resolveAfterRefresh = async (
+    name: string | undefined,
+    binding: "fixed" | undefined,
+  ): Promise<Target> => {
+    await (hasAskedAll ? orAfter(REFRESH_PATIENCE_MS, refresh(), undefined) : refresh());
+    const target = name === undefined ? undefined : targets.get(name);
+    if (target !== undefined) return target;
+    const silent = unlisted();
+    if (binding === "fixed" && name !== undefined && silent !== undefined) throw notYet(silent);
+    if (fallback === undefined) throw noModel(states, targets.size > 0);
+    return fallback;
   };
 
   return {
-    resolve(name) {
+    resolve(name, binding) {
       const target = name === undefined ? undefined : targets.get(name);
       if (target !== undefined) return target;
       if (name?.startsWith(ASSISTANT_PREFIX) === true) throw noAssistant(name);
       // A name may be a local model's as long as the engine has not been asked, and the default model a cloud's.
-      return (hasAskedAll ? fallback : undefined) ?? resolveAfterRefresh(name);
+      const isSettled = hasAskedAll && (binding === undefined || unlisted() === undefined);
+      return (isSettled ? fallback : undefined) ?? resolveAfterRefresh(name, binding);
     },
     find: (name) => targets.get(name),
     async list() {
@@ -127,6 +152,7 @@ export function createModelCatalog(options: CatalogOptions): ModelCatalog {
         models.filter(({ id }) => targets.get(id)?.backend === backend),
       );
     },
+    isComplete: () => unlisted() === undefined,
     failureOf: (name) => states.find(({ backend }) => backend.name === name)?.failure,
     reachable: createReachability(backends[0], options.clock),
     refresh,
@@ -158,7 +184,15 @@ function indexTargets(states: readonly BackendState[]): Map<string, Target> {
   return targets;
 }
 
-/** Returns the model as the operator describes it; none when it is no chat model. */
+/** Returns the chat models as the operator describes them. */
+function withOverrides(
+  models: readonly Model[],
+  overrides: ModelOverrides | undefined,
+): readonly Model[] {
+  return models.flatMap((model) => withOverride(model, overrides));
+}
+
+/** Returns none when it is no chat model. */
 function withOverride(model: Model, overrides: ModelOverrides | undefined): readonly Model[] {
   const { id } = model;
   const shortName = id.endsWith(DEFAULT_TAG) ? id.slice(0, -DEFAULT_TAG.length) : id;
@@ -211,6 +245,8 @@ function noAssistant(name: string): ServiceError {
 
 /** Returns the error for a name that is not listed when there is no default model either. */
 function noModel(states: readonly BackendState[], areOthersListed: boolean): ServiceError {
+  const [local] = states;
+  if (areOthersListed && local?.isListed === false) return notYet(local);
   if (areOthersListed) {
     return new ServiceError(
       "upstream_error",
@@ -222,5 +258,15 @@ function noModel(states: readonly BackendState[], areOthersListed: boolean): Ser
   return new ServiceError(
     "upstream_error",
     "There is no chat model: the model server lists none. Load one there, then call again.",
+  );
+}
+
+/** Returns the error for a name that is not listed and may be of a backend that has never listed its models. */
+function notYet({ backend, failure }: BackendState): ServiceError {
+  const why = failure instanceof ServiceError ? ` ${failure.message}` : "";
+  return new ServiceError(
+    "upstream_error",
+    `No such model is listed, and '${backend.name}' has not answered yet, which may have it.${why}`,
+    { cause: failure },
   );
 }

@@ -53,7 +53,11 @@ export function createChatHandler<Form>(deps: Deps, family: Family<Form>) {
       }).then(({ body, text }) => codec.parse(body, text, memory?.of(caller)));
       const reply = await answerChat(
         deps.gateway,
-        { requestId, caller, channel, address, startedAt, signal, observer: line, trace },
+        {
+          ...{ requestId, caller, channel, address, startedAt, signal, trace },
+          observer: line,
+          added: open,
+        },
         request,
       );
       const created = Math.floor(startedAt / 1000);

@@ -80,7 +80,7 @@ async function findModel(
     if (model !== undefined && names.length > 0) refuseUnlisted(names.some(isNamed(model)), model);
     return undefined;
   }
-  const names = await gateway.models.list();
+  await gateway.models.list();
   const isListed = (name: string) => gateway.models.find(name) !== undefined;
   const { assistants } = gateway;
   // The name of an assistant is asked for as such, also where a model has the same.
@@ -88,7 +88,7 @@ async function findModel(
   const assistant = assistants && chooseAssistant(assistants.known, isModel, caller, model);
   if (assistant !== undefined || model === undefined || kind === "assistant") return assistant;
   // While an engine does not answer nobody knows its models.
-  if (names.length > 0) refuseUnlisted(isListed(model), model);
+  if (gateway.models.isComplete()) refuseUnlisted(isListed(model), model);
   return undefined;
 }
 

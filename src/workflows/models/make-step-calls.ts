@@ -62,6 +62,7 @@ export function makeStepCalls(parts: StepCallParts): MakeStepCall {
       return await work({
         ...{ requestId, caller, channel, startedAt, signal, runId },
         observer: tried.observe(call),
+        added: open,
       });
     } catch (thrown) {
       call.signal.throwIfAborted();

@@ -6,7 +6,8 @@ import type { FetchImage } from "../../../src/backends/images/fetch-image.ts";
 import { createFetchImage, sniffImage } from "../../../src/backends/images/fetch-image.ts";
 import { inlineImages, withInlineImages } from "../../../src/backends/images/inline-images.ts";
 import type { ChatMessage, ChatRequest, ImagePart } from "../../../src/core/chat/chat-request.ts";
-import { createEgress } from "../../../src/lib/egress/egress.ts";
+import { ServiceError } from "../../../src/core/service-error.ts";
+import { createEgress, type Egress } from "../../../src/lib/egress/egress.ts";
 import { EgressError } from "../../../src/lib/egress/egress-error.ts";
 import { callGateway } from "../../support/clients/call-gateway.ts";
 import { startGateway } from "../../support/servers/start-gateway.ts";
@@ -179,6 +180,44 @@ describe("a backend whose images the gateway fetches", () => {
     await wrapped.chat(request, MODEL, options);
     expect(fetched).toEqual(["https://a.test/1"]);
   });
+
+  it("has them counted until the engine has the body, and none beyond the room", async () => {
+    const request = asking(image("https://a.test/1"), image("https://a.test/2"));
+    const size = PNG.toString("base64").length;
+    let room = 2 * size;
+    const log: string[] = [];
+    const added = {
+      addBytes(bytes: number) {
+        room -= bytes;
+        if (room < 0) throw new ServiceError("overloaded", "no room");
+        log.push(`added ${bytes}`);
+      },
+      releaseAdded: () => void log.push("released"),
+    };
+    await wrapped.chat(request, MODEL, { ...options, added });
+    expect(log).toEqual([`added ${size}`, `added ${size}`, "released"]);
+    const before = seen.length;
+    const refused = await serviceErrorOf(wrapped.chat(request, MODEL, { ...options, added }));
+    expect(refused.code).toBe("overloaded");
+    expect(log.at(-1)).toBe("released");
+    expect(seen).toHaveLength(before);
+  });
+});
+
+it("fetches eight images of all calls at once, and the others in turn", async () => {
+  const open: (() => void)[] = [];
+  const egress = {
+    fetch: () =>
+      new Promise((resolve) => open.push(() => resolve({ bytes: new Uint8Array(PNG) }))),
+  } as unknown as Egress;
+  const fetchImage = createFetchImage(egress);
+  const fetching = Array.from({ length: 9 }, (_, at) => fetchImage(`https://a.test/${at}`, never()));
+  await expect.poll(() => open.length).toBe(8);
+  open[0]?.();
+  await fetching[0];
+  await expect.poll(() => open.length).toBe(9);
+  for (const answer of open) answer();
+  expect(await Promise.all(fetching)).toHaveLength(9);
 });
 
 it.each([

@@ -35,12 +35,14 @@ export interface ModelStage {
 export async function startModelStage(
   databaseServerUrl: string | undefined,
   simulatorOptions: Partial<SimulatorOptions> = {},
+  settingsFor: (simulatorUrl: string) => Record<string, string> = () => ({}),
 ): Promise<ModelStage> {
   const simulator = await startSimulator(simulatorOptions);
   const served = await serveDeps(databaseServerUrl, {
     LLM_BACKEND: "vllm",
     LLM_BASE_URL: simulator.url,
     EGRESS_ALLOW: "127.0.0.1",
+    ...settingsFor(simulator.url),
   });
   const { deps, url } = served;
   const token = await logIn(url, "admin", ADMIN_PASSWORD);

@@ -118,7 +118,7 @@ export async function openIngestStage(
   const startReplica = async (options: ReplicaOptions = {}): Promise<IngestReplica> => {
     const own = loadConfig({ ...given, ...options.environment }).settings;
     const ownBase = { ...base, settings: own };
-    const backends = openBackends({ ...ownBase });
+    const backends = await openBackends({ ...ownBase });
     const events = createInternalEvents({ ...ownBase, db, scale: 0.001, tryTimeoutMs: 10_000 });
     const reader = openChunkReader(own, originals);
     const embedder = createEmbedder(backends.embeddings, own);
