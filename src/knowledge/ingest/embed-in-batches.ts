@@ -1,15 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ErrorCode, ServiceError } from "../../core/service-error.ts";
 import { limitSignal } from "../../lib/http/limit-signal.ts";
 import { cutText } from "../../lib/text/cut-text.ts";
 import type { Embedder } from "../embed-texts.ts";
+import { halveRefused, isTooMuch } from "../halve-refused.ts";
 
 /** Passages in one request to the embedding engine, at first and at most. */
 const BATCH_TEXTS = 64;
 /** After so many accepted requests a batch that was made smaller is doubled again. */
 const REQUESTS_BEFORE_GROWTH = 16;
-/** A text that the model refuses as too long is halved until this length, in characters. */
-const SHORTEST_TEXT = 100;
 const REQUEST_TIMEOUT_MS = 120_000;
 /**
  * Pauses while the engine is unavailable, two minutes in total. A try of a file waits here, so that an outage does not
@@ -23,13 +21,6 @@ const AWAY_PAUSES_MS = [1_000, 2_000, 5_000, 10_000, 20_000, 20_000, 30_000, 30_
 const BUSY_BATCH_TEXTS = 16;
 const BUSY_PAUSE_MS = 25;
 const TURN_LOOK_MS = 5;
-/** Refusals that smaller requests may avoid. */
-const TOO_MUCH: ReadonlySet<ErrorCode> = new Set([
-  "context_length_exceeded",
-  "invalid_value",
-  "request_too_large",
-]);
-
 export interface BatchEmbedderOptions {
   readonly embedder: Pick<Embedder, "embedPassages">;
   /** Whether chat calls are in progress: then one request at a time is sent, and not at once. */
@@ -68,7 +59,7 @@ export function createBatchEmbedder({ embedder, isBusy, scale }: BatchEmbedderOp
         signal.throwIfAborted();
         if (isTooMuch(thrown)) {
           size.refused(batch.length);
-          batch = batch.length > 1 ? texts.slice(0, size.now()) : [shortened(batch[0], thrown)];
+          batch = batch.length > 1 ? texts.slice(0, size.now()) : [shortened(batch[0] ?? "", thrown)];
         } else {
           await sleep(awayPauseMs(failures, thrown) * scale, undefined, { signal });
           failures += 1;
@@ -106,14 +97,9 @@ function createBatchSize(isBusy: () => boolean) {
   };
 }
 
-function isTooMuch(thrown: unknown): boolean {
-  return thrown instanceof ServiceError && TOO_MUCH.has(thrown.code);
-}
-
-/** Returns the first half of the text: the vector of a beginning is better than none. Throws when that is too short. */
-function shortened(text: string | undefined, refusal: unknown): string {
-  if (text === undefined || text.length < 2 * SHORTEST_TEXT) throw refusal;
-  return cutText(text, Math.floor(text.length / 2));
+/** The vector of a beginning is better than none. Throws when that is too short. */
+function shortened(text: string, refusal: unknown): string {
+  return cutText(text, halveRefused(text, refusal));
 }
 
 /** Lets work run side by side while no chat call is in progress, and else one after another, with pauses. */
