@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { ServiceError } from "../../core/service-error.ts";
 import { limitSignal } from "../../lib/http/limit-signal.ts";
 import { cutText } from "../../lib/text/cut-text.ts";
 import type { Embedder } from "../embed-texts.ts";
@@ -45,9 +46,14 @@ export function createBatchEmbedder({ embedder, isBusy, scale }: BatchEmbedderOp
   const inTurn = takeTurnsWithChat(isBusy);
   const size = createBatchSize(isBusy);
   const embed = (model: string, texts: readonly string[], signal: AbortSignal) =>
-    inTurn(signal, () =>
-      embedder.embedPassages(model, texts, limitSignal(signal, REQUEST_TIMEOUT_MS)),
-    );
+    inTurn(signal, async () => {
+      const limited = limitSignal(signal, REQUEST_TIMEOUT_MS);
+      try {
+        return await embedder.embedPassages(model, texts, limited);
+      } catch (thrown) {
+        throw limited.aborted && !signal.aborted ? tooLate(thrown) : thrown;
+      }
+    });
   return async (model, texts, signal) => {
     let batch = texts.slice(0, size.now());
     for (let failures = 0; ; ) {
@@ -57,7 +63,7 @@ export function createBatchEmbedder({ embedder, isBusy, scale }: BatchEmbedderOp
         return vectors;
       } catch (thrown) {
         signal.throwIfAborted();
-        if (isTooMuch(thrown)) {
+        if (isTooMuch(thrown) || (isLate(thrown) && batch.length > 1)) {
           size.refused(batch.length);
           batch = batch.length > 1 ? texts.slice(0, size.now()) : [shortened(batch[0] ?? "", thrown)];
         } else {
@@ -67,6 +73,16 @@ export function createBatchEmbedder({ embedder, isBusy, scale }: BatchEmbedderOp
       }
     }
   };
+}
+
+function tooLate(cause: unknown): ServiceError {
+  const message = `The embedding engine did not answer within ${REQUEST_TIMEOUT_MS / 1_000} s.`;
+  return new ServiceError("upstream_timeout", message, { cause });
+}
+
+/** A slow engine may embed fewer texts in time, while a single one shows that it is away. */
+function isLate(thrown: unknown): boolean {
+  return thrown instanceof ServiceError && thrown.code === "upstream_timeout";
 }
 
 /** Returns the pause after a number of failures. Throws the failure when there is none left. */
