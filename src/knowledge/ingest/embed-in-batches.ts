@@ -65,7 +65,8 @@ export function createBatchEmbedder({ embedder, isBusy, scale }: BatchEmbedderOp
         signal.throwIfAborted();
         if (isTooMuch(thrown) || (isLate(thrown) && batch.length > 1)) {
           size.refused(batch.length);
-          batch = batch.length > 1 ? texts.slice(0, size.now()) : [shortened(batch[0] ?? "", thrown)];
+          batch =
+            batch.length > 1 ? texts.slice(0, size.now()) : [shortened(batch[0] ?? "", thrown)];
         } else {
           await sleep(awayPauseMs(failures, thrown) * scale, undefined, { signal });
           failures += 1;

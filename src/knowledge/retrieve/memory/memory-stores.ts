@@ -152,8 +152,7 @@ export class MemoryStores {
     const gone = [...old.files.values()].filter(({ id, mark }) => marks.get(id) !== mark);
     const removedChunks = old.removedChunks + chunksOf(gone);
     const chunks = chunksOf(files);
-    const isFull =
-      memoryNeeded(chunks + removedChunks, store.dimensions) > this.#options.maxBytes;
+    const isFull = memoryNeeded(chunks + removedChunks, store.dimensions) > this.#options.maxBytes;
     if (old.generation !== store.generation || removedChunks > chunks || isFull) {
       this.#discard(store.id);
       return undefined;
