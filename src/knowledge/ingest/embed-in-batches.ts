@@ -63,10 +63,12 @@ export function createBatchEmbedder({ embedder, isBusy, scale }: BatchEmbedderOp
         return vectors;
       } catch (thrown) {
         signal.throwIfAborted();
-        if (isTooMuch(thrown) || (isLate(thrown) && batch.length > 1)) {
+        if (mayTakeFewer(thrown, batch.length)) {
           size.refused(batch.length);
-          batch =
-            batch.length > 1 ? texts.slice(0, size.now()) : [shortened(batch[0] ?? "", thrown)];
+          batch = texts.slice(0, size.now());
+        } else if (isTooMuch(thrown)) {
+          // The vector of a beginning is better than none.
+          batch = batch.map((text) => cutText(text, halveRefused(text, thrown)));
         } else {
           await sleep(awayPauseMs(failures, thrown) * scale, undefined, { signal });
           failures += 1;
@@ -82,8 +84,9 @@ function tooLate(cause: unknown): ServiceError {
 }
 
 /** A slow engine may embed fewer texts in time, while a single one shows that it is away. */
-function isLate(thrown: unknown): boolean {
-  return thrown instanceof ServiceError && thrown.code === "upstream_timeout";
+function mayTakeFewer(thrown: unknown, texts: number): boolean {
+  const isLate = thrown instanceof ServiceError && thrown.code === "upstream_timeout";
+  return texts > 1 && (isLate || isTooMuch(thrown));
 }
 
 /** Returns the pause after a number of failures. Throws the failure when there is none left. */
@@ -112,11 +115,6 @@ function createBatchSize(isBusy: () => boolean) {
       accepted = 0;
     },
   };
-}
-
-/** The vector of a beginning is better than none. Throws when that is too short. */
-function shortened(text: string, refusal: unknown): string {
-  return cutText(text, halveRefused(text, refusal));
 }
 
 /** Lets work run side by side while no chat call is in progress, and else one after another, with pauses. */
