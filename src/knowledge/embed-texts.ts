@@ -2,13 +2,15 @@ import type { Embeddings } from "../backends/vendors/embeddings.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Vector } from "../core/embedding.ts";
 import { ServiceError } from "../core/service-error.ts";
+import { createQuestionFitter } from "./fit-questions.ts";
 
 /** Embeds questions and passages with the prefixes that the model expects. This is the service's own work: no row, no limit. */
 export interface Embedder {
   /** The model for new stores. Rejects with a `ServiceError` when the embedding server lists none. */
   readonly defaultModel: () => Promise<string>;
   /**
-   * Rejects with a `ServiceError`, or with the signal's reason.
+   * Embeds the beginning and end of a question that is longer than the model reads. Rejects with a `ServiceError`, or with
+   * the signal's reason.
    *
    * @param onEmbedded gets the tokens that the engine has counted, 0 where it does not count.
    */
@@ -65,11 +67,14 @@ export function createEmbedder(
     const { vectors, inputTokens } = await embeddings.embed(request, model, { signal });
     return { vectors, inputTokens };
   };
+  const fitQuestion = createQuestionFitter();
   return {
     defaultModel: async () => embeddings.resolve(undefined),
     async embedQuestion(model, text, signal, onEmbedded) {
       const prefix = settings.EMBEDDING_QUERY_PREFIX ?? prefixesOf(model).question;
-      const { vectors, inputTokens } = await embed(model, [prefix + text], signal);
+      const { vectors, inputTokens } = await fitQuestion({ model, text }, (fitting) =>
+        embed(model, [prefix + fitting], signal),
+      );
       onEmbedded?.(inputTokens ?? 0);
       const [vector] = vectors;
       if (vector === undefined) throw unusable("no vector");

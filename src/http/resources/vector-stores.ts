@@ -193,7 +193,8 @@ const UPDATE = resourceRoute({
   method: "post",
   operationId: "updateVectorStore",
   summary: "Change a vector store",
-  description: "Fields that are not sent stay as they are.",
+  description:
+    "Fields that are not sent stay as they are. `expires_after` of a store that has expired counts from now.",
   body: storeChange,
   answer: { description: "The store as it is now.", schema: vectorStore },
   errors: { ...FORBIDDEN, ...NO_STORE },

@@ -1,15 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ErrorCode, ServiceError } from "../../core/service-error.ts";
+import { ServiceError } from "../../core/service-error.ts";
 import { limitSignal } from "../../lib/http/limit-signal.ts";
 import { cutText } from "../../lib/text/cut-text.ts";
 import type { Embedder } from "../embed-texts.ts";
+import { halveRefused, isTooMuch } from "../halve-refused.ts";
 
 /** Passages in one request to the embedding engine, at first and at most. */
 const BATCH_TEXTS = 64;
 /** After so many accepted requests a batch that was made smaller is doubled again. */
 const REQUESTS_BEFORE_GROWTH = 16;
-/** A text that the model refuses as too long is halved until this length, in characters. */
-const SHORTEST_TEXT = 100;
 const REQUEST_TIMEOUT_MS = 120_000;
 /**
  * Pauses while the engine is unavailable, two minutes in total. A try of a file waits here, so that an outage does not
@@ -23,13 +22,6 @@ const AWAY_PAUSES_MS = [1_000, 2_000, 5_000, 10_000, 20_000, 20_000, 30_000, 30_
 const BUSY_BATCH_TEXTS = 16;
 const BUSY_PAUSE_MS = 25;
 const TURN_LOOK_MS = 5;
-/** Refusals that smaller requests may avoid. */
-const TOO_MUCH: ReadonlySet<ErrorCode> = new Set([
-  "context_length_exceeded",
-  "invalid_value",
-  "request_too_large",
-]);
-
 export interface BatchEmbedderOptions {
   readonly embedder: Pick<Embedder, "embedPassages">;
   /** Whether chat calls are in progress: then one request at a time is sent, and not at once. */
@@ -54,9 +46,14 @@ export function createBatchEmbedder({ embedder, isBusy, scale }: BatchEmbedderOp
   const inTurn = takeTurnsWithChat(isBusy);
   const size = createBatchSize(isBusy);
   const embed = (model: string, texts: readonly string[], signal: AbortSignal) =>
-    inTurn(signal, () =>
-      embedder.embedPassages(model, texts, limitSignal(signal, REQUEST_TIMEOUT_MS)),
-    );
+    inTurn(signal, async () => {
+      const limited = limitSignal(signal, REQUEST_TIMEOUT_MS);
+      try {
+        return await embedder.embedPassages(model, texts, limited);
+      } catch (thrown) {
+        throw limited.aborted && !signal.aborted ? tooLate(thrown) : thrown;
+      }
+    });
   return async (model, texts, signal) => {
     let batch = texts.slice(0, size.now());
     for (let failures = 0; ; ) {
@@ -66,9 +63,12 @@ export function createBatchEmbedder({ embedder, isBusy, scale }: BatchEmbedderOp
         return vectors;
       } catch (thrown) {
         signal.throwIfAborted();
-        if (isTooMuch(thrown)) {
+        if (mayTakeFewer(thrown, batch.length)) {
           size.refused(batch.length);
-          batch = batch.length > 1 ? texts.slice(0, size.now()) : [shortened(batch[0], thrown)];
+          batch = texts.slice(0, size.now());
+        } else if (isTooMuch(thrown)) {
+          // The vector of a beginning is better than none.
+          batch = batch.map((text) => cutText(text, halveRefused(text, thrown)));
         } else {
           await sleep(awayPauseMs(failures, thrown) * scale, undefined, { signal });
           failures += 1;
@@ -76,6 +76,17 @@ export function createBatchEmbedder({ embedder, isBusy, scale }: BatchEmbedderOp
       }
     }
   };
+}
+
+function tooLate(cause: unknown): ServiceError {
+  const message = `The embedding engine did not answer within ${REQUEST_TIMEOUT_MS / 1_000} s.`;
+  return new ServiceError("upstream_timeout", message, { cause });
+}
+
+/** A slow engine may embed fewer texts in time, while a single one shows that it is away. */
+function mayTakeFewer(thrown: unknown, texts: number): boolean {
+  const isLate = thrown instanceof ServiceError && thrown.code === "upstream_timeout";
+  return texts > 1 && (isLate || isTooMuch(thrown));
 }
 
 /** Returns the pause after a number of failures. Throws the failure when there is none left. */
@@ -104,16 +115,6 @@ function createBatchSize(isBusy: () => boolean) {
       accepted = 0;
     },
   };
-}
-
-function isTooMuch(thrown: unknown): boolean {
-  return thrown instanceof ServiceError && TOO_MUCH.has(thrown.code);
-}
-
-/** Returns the first half of the text: the vector of a beginning is better than none. Throws when that is too short. */
-function shortened(text: string | undefined, refusal: unknown): string {
-  if (text === undefined || text.length < 2 * SHORTEST_TEXT) throw refusal;
-  return cutText(text, Math.floor(text.length / 2));
 }
 
 /** Lets work run side by side while no chat call is in progress, and else one after another, with pauses. */

@@ -5,7 +5,7 @@ import { watchedFiles } from "../../db/tables/watched-files.ts";
 import { pathGlob } from "../../queue/path-glob.ts";
 import type { WorkContext } from "../../queue/topic.ts";
 import { readKnownFilesAfter, readKnownRoot } from "../../queue/watched-folders/watched-rows.ts";
-import { findChanged } from "./find-changed.ts";
+import { findChangedAndFailed } from "./find-changed.ts";
 import {
   addFolderFiles,
   type FolderOfStore,
@@ -16,6 +16,9 @@ import {
 
 /** Files that are compared at a time. */
 const FILES_A_PAGE = 500;
+/** A file that failed by no fault of its own is tried again after this time, and so many of them by one job. */
+const RETRY_AFTER_MS = 3_600_000;
+const RETRIES_A_JOB = 50;
 
 /**
  * Brings a store to the state of the folder that it follows: adds new and changed files, removes those that are gone. It
@@ -34,9 +37,14 @@ export async function followFolder(
   if ((await readKnownRoot(db, connection.folder)) === undefined) return;
   const isMeant = pathGlob(store.glob);
   const folder = { vectorStoreId, connection: store.connection, batchId: null };
+  const before = new Date(parts.clock.now() - RETRY_AFTER_MS);
+  let retries = RETRIES_A_JOB;
   for await (const page of knownFiles(db, connection.folder)) {
     const meant = page.filter(({ path, size }) => isMeant(path) && size <= maxBytes);
-    const seen = await findChanged(db, folder, meant);
+    const { changed, failed } = await findChangedAndFailed(db, folder, { seen: meant, before });
+    const again = failed.slice(0, retries);
+    retries -= again.length;
+    const seen = [...changed, ...again];
     const isThere = await addFolderFiles(parts, folder, { seen, context });
     if (!isThere) return;
   }

@@ -9,6 +9,7 @@ import {
 } from "../../queue/topic.ts";
 import { UnreadableFile } from "../readers/reader.ts";
 import type { ReadChunks } from "./chunks/read-chunks.ts";
+import { embeddedText } from "./chunks/split-chunks.ts";
 import { beginFile, type ChunkStore, OtherDimensions, storeBatch } from "./chunks/store-chunks.ts";
 import type { EmbedFirst } from "./embed-in-batches.ts";
 import { completeFile, type FileFailure, failFile } from "./end-file.ts";
@@ -113,7 +114,10 @@ async function ingest(parts: IngestParts, store: ChunkStore, signal: AbortSignal
   if (found.length === 0) throw new UnreadableFile("unsupported_file", "The file has no text.");
   const begun = await beginFile(store, found);
   for (let first = begun; first < found.length; ) {
-    const ahead = found.slice(first, first + CHUNKS_AHEAD);
+    // Of those at hand only: together they repeat the headings of a long document many times.
+    const ahead = found
+      .slice(first, first + CHUNKS_AHEAD)
+      .map((chunk) => ({ ...chunk, embedded: embeddedText(target.filename, chunk) }));
     const texts = ahead.map(({ embedded }) => embedded);
     const vectors = await parts.embedFirst(target.model, texts, signal);
     const batch = ahead.slice(0, vectors.length);

@@ -11,7 +11,8 @@ import { enqueue, enqueueInOrder, lockOrderKeys, type NewJob } from "../../queue
  * wakes the worker after the commit.
  *
  * A file that failed or was cancelled may be added again while its first worker still runs. A worker therefore locks the
- * row, moves `chunks_done` on from the figure that it has read, and stops when it finds another one.
+ * row, moves `chunks_done` on from the figure that it has read, and stops when it finds another one, or another
+ * `created_at`.
  */
 export const INGEST_TOPIC = "ingest";
 /** The topic of the short jobs that prepare and end that work: they do not wait for a thousand files. */

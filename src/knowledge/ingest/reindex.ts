@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, sql } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, sql } from "drizzle-orm";
 import { type Db, withTransaction } from "../../db/context.ts";
 import { chunks, vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
 import type { WorkContext } from "../../queue/topic.ts";
@@ -6,6 +6,8 @@ import { enqueueIngestion, type IngestionJobs } from "./ingestion-jobs.ts";
 
 /** Files for which one transaction stores the jobs. */
 const FILES_A_TRANSACTION = 500;
+/** Chunks that one statement sums, about: a store has up to a million, and a statement has half a minute. */
+const CHUNKS_A_SUM = 20_000;
 
 /** A generation that is built beside the searched one. */
 export type NextGeneration = IngestionJobs["reindex"];
@@ -91,15 +93,66 @@ export async function swapIfWhole(transaction: Db, next: NextGeneration): Promis
       reindexError: null,
     })
     .where(eq(vectorStores.id, vectorStoreId));
+  await storeSums(transaction, next);
+}
+
+interface SummedFile {
+  readonly fileId: string;
+  /** Of the generation before: about as many as in this one. */
+  readonly chunks: number | null;
+}
+
+/** Counts the chunks of the store's files, and their bytes, a few files at a time: all of them may take minutes. */
+async function storeSums(transaction: Db, next: NextGeneration): Promise<void> {
+  const { vectorStoreId, fileId, status, chunksTotal } = vectorStoreFiles;
+  const isOfStore = and(eq(vectorStoreId, next.vectorStoreId), eq(status, "completed"));
+  for (let after = ""; ; ) {
+    const page = await transaction
+      .select({ fileId, chunks: chunksTotal })
+      .from(vectorStoreFiles)
+      .where(and(isOfStore, gt(fileId, after)))
+      .orderBy(asc(fileId))
+      .limit(FILES_A_TRANSACTION);
+    for (const ids of portionsOf(page)) await storePortion(transaction, next, ids);
+    if (page.length < FILES_A_TRANSACTION) return;
+    after = page.at(-1)?.fileId ?? "";
+  }
+}
+
+/** Yields the ids of files that have not too many chunks together. */
+function* portionsOf(page: readonly SummedFile[]): Generator<readonly string[], void> {
+  let ids: string[] = [];
+  let sum = 0;
+  for (const { fileId, chunks: count } of page) {
+    ids.push(fileId);
+    sum += count ?? 0;
+    if (sum < CHUNKS_A_SUM) continue;
+    yield ids;
+    ids = [];
+    sum = 0;
+  }
+  if (ids.length > 0) yield ids;
+}
+
+async function storePortion(
+  transaction: Db,
+  { vectorStoreId, generation }: NextGeneration,
+  fileIds: readonly string[],
+): Promise<void> {
+  const isOfPortion = and(
+    eq(chunks.vectorStoreId, vectorStoreId),
+    eq(chunks.generation, generation),
+    inArray(chunks.fileId, [...fileIds]),
+  );
   await transaction.execute(sql`
     update ${vectorStoreFiles} as file
     set usage_bytes = stored.bytes, chunks_done = stored.count, chunks_total = stored.count
     from (
-      select chunk.file_id, count(*)::int as count,
-        sum(octet_length(chunk.text) + 4 * coalesce(store.dimensions, 0)) as bytes
-      from ${chunks} as chunk join ${vectorStores} as store on store.id = chunk.vector_store_id
-      where chunk.vector_store_id = ${vectorStoreId} and chunk.generation = ${generation}
-      group by chunk.file_id
+      select ${chunks.fileId} as file_id, count(*)::int as count,
+        sum(octet_length(${chunks.text}) + 4 * coalesce(${vectorStores.dimensions}, 0)) as bytes
+      from ${chunks} join ${vectorStores} on ${vectorStores.id} = ${chunks.vectorStoreId}
+      where ${isOfPortion}
+      group by ${chunks.fileId}
     ) as stored
     where file.vector_store_id = ${vectorStoreId} and file.file_id = stored.file_id
       and file.status = 'completed'`);

@@ -60,7 +60,7 @@ export async function addFiles(
     const row = { ...file, vectorStoreId: store.id, batchId };
     return before !== undefined && isKept(before, file)
       ? { ...before, batchId: batchId ?? before.batchId, attributes: file.attributes }
-      : { ...FRESH, createdAt: before?.createdAt ?? new Date(now), ...row };
+      : { ...FRESH, createdAt: timeAfter(before, now), ...row };
   });
   await storeRows(transaction, rows);
   if (known.size > 0) await raiseVersion(transaction, store.id);
@@ -89,6 +89,14 @@ const FRESH = {
   sourceSize: null,
   sourceModifiedMs: null,
 } as const;
+
+/**
+ * A file that is added again gets another time, by which its first worker, which may still run, sees that the chunks it
+ * has are not wanted any more.
+ */
+function timeAfter(before: StoreFileRow | undefined, now: number): Date {
+  return new Date(Math.max(now, (before?.createdAt.getTime() ?? Number.NEGATIVE_INFINITY) + 1));
+}
 
 /** A file in progress keeps its strategy, too: its worker has begun with it. */
 function isKept(before: StoreFileRow, { chunking }: NewStoreFile): boolean {
@@ -156,6 +164,7 @@ async function storeRows(transaction: Db, rows: readonly StoreFileRow[]): Promis
         chunksTotal: given("chunks_total"),
         generation: given("generation"),
         usageBytes: given("usage_bytes"),
+        createdAt: given("created_at"),
       },
     });
 }

@@ -18,7 +18,14 @@ import {
 import { refuseSharing, type Visibility, visibleTo } from "../rights.ts";
 import { addFiles, type NewStoreFile } from "./add-files.ts";
 import { refuseFolder } from "./file-batches.ts";
-import { changeStore, readStore, refuseExpired, type StoreRow, type Stores } from "./stores.ts";
+import {
+  changeStore,
+  isExpired,
+  readStore,
+  refuseExpired,
+  type StoreRow,
+  type Stores,
+} from "./stores.ts";
 import { expiryOf } from "./touch-stores.ts";
 import { type VectorStore, withFigures } from "./vector-store.ts";
 
@@ -132,11 +139,10 @@ export function updateStore(
   const details = auditDetails(fields);
   return changeStore(stores, actor, { id, verb: "update", details }, async (transaction, store) => {
     const now = stores.clock.now();
-    const { expiresAfterDays: days } = fields;
     const set = {
       ...columns,
       ...(folder !== undefined && folderColumns(folder)),
-      ...(days !== undefined && { expiresAt: expiryOf(store.lastActiveAt, days) }),
+      ...expiryColumns(store, fields, now),
     };
     const isChanged = Object.values(set).some((value) => value !== undefined);
     const [row = store] = isChanged
@@ -215,6 +221,13 @@ function folderColumns(folder: Folder | null) {
     folderConnection: folder?.fileConnection ?? null,
     folderGlob: folder?.glob ?? null,
   };
+}
+
+/** Counts from now on for a store that has expired: nobody could use it, and it would stay expired. */
+function expiryColumns(store: StoreRow, { expiresAfterDays: days }: StorePatch, now: number) {
+  if (days === undefined) return {};
+  const lastActiveAt = isExpired(store, now) ? new Date(now) : store.lastActiveAt;
+  return { lastActiveAt, expiresAt: expiryOf(lastActiveAt, days) };
 }
 
 /** The files that the folder has already; later ones come by its events. */

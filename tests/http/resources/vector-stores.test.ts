@@ -488,9 +488,16 @@ describe.each(DATABASES)("/v1/vector_stores on %s", (name, serverUrl) => {
         status: "expired",
         file_counts: { total: 0 },
       });
-      const body = { expires_after: null };
-      const revived = await owner.call({ method: "POST", path, body, token: owner.key });
-      expect(revived.body).toMatchObject({ status: "completed", expires_at: null });
+      const update = async (body: object) =>
+        (await owner.call({ method: "POST", path, body, token: owner.key })).body;
+      const extended = await update({ expires_after: { anchor: "last_active_at", days: 1 } });
+      expect(extended.status).toBe("completed");
+      expect(extended.last_active_at).toBeGreaterThan(used.last_active_at + 2 * 86_400);
+      expect(extended.expires_at).toBe(extended.last_active_at + 86_400);
+      expect(await update({ expires_after: null })).toMatchObject({
+        status: "completed",
+        expires_at: null,
+      });
       await clock.moveTo(0, [server]);
     });
   });

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { once } from "node:events";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { ServiceError } from "../../../src/core/service-error.ts";
 import { createBatchEmbedder } from "../../../src/knowledge/ingest/embed-in-batches.ts";
 import {
@@ -110,6 +111,54 @@ describe("an embedding engine", () => {
     for (let request = 0; request < 16; request += 1) await embedFirst("any", texts, signal);
     expect(sizes.slice(0, 4)).toEqual([64, 32, 16, 8]);
     expect(sizes.filter((size) => size > most)).toHaveLength(4);
+  });
+
+  describe("that is slow", () => {
+    beforeEach(() => {
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    });
+    afterEach(() => {
+      vi.useRealTimers();
+    });
+
+    /** Embeds texts on an engine that answers in time up to a number of them, and returns the sizes of the requests. */
+    async function embedSlowly(most: number) {
+      const sizes: number[] = [];
+      const embedFirst = createBatchEmbedder({
+        isBusy: () => false,
+        scale: 0,
+        embedder: {
+          async embedPassages(_model, texts, signal) {
+            sizes.push(texts.length);
+            if (texts.length > most) {
+              const late = once(signal, "abort");
+              await vi.advanceTimersByTimeAsync(120_000);
+              await late;
+              throw signal.reason;
+            }
+            return texts.map(() => new Float32Array([1]));
+          },
+        },
+      });
+      const texts = Array.from({ length: 64 }, () => "text");
+      const embedding = embedFirst("any", texts, new AbortController().signal);
+      const [result] = await Promise.allSettled([embedding]);
+      return { sizes, result };
+    }
+
+    test("gets fewer texts at a time", async () => {
+      const { sizes, result } = await embedSlowly(20);
+      expect(sizes).toEqual([64, 32, 16]);
+      expect(result.status).toBe("fulfilled");
+    });
+
+    test("to a single text is waited for as one that is away, and the reason is for people", async () => {
+      const { sizes, result } = await embedSlowly(0);
+      expect(sizes).toEqual([64, 32, 16, 8, 4, 2, ...Array.from({ length: 9 }, () => 1)]);
+      expect(result).toMatchObject({
+        reason: { message: "The embedding engine did not answer within 120 s." },
+      });
+    });
   });
 
   test("gets fewer texts at a time while chat calls are in progress", async () => {

@@ -29,6 +29,7 @@ import {
 } from "../../support/stages/knowledge/ingest-stage.ts";
 import { forgetWatched, passLook } from "../../support/stages/watched-stage.ts";
 
+const MINUTE_MS = 60_000;
 /** Of 500 files, on a machine that does much else. */
 const WAIT = { timeout: 300_000, interval: 50 };
 vi.setConfig({ testTimeout: 900_000 });
@@ -97,10 +98,47 @@ async function found(store: string): Promise<Record<string, string>> {
   return Object.fromEntries(rows.map(({ path, text }) => [path ?? "", text]));
 }
 
+/** As if the files had been added before. */
+const putBack = (ms: number) =>
+  stage.database.db.update(vectorStoreFiles).set({ createdAt: new Date(Date.now() - ms) });
+
 const untilFound = (store: string, texts: Record<string, string>) =>
   vi.waitFor(async () => expect(await found(store)).toEqual(texts), WAIT);
 
 describe("a store that follows a folder", () => {
+  test("tries a file again an hour after the engine has failed it, and no file that failed by itself", async () => {
+    await put("docs/a.txt", "A text.");
+    await put("docs/b.txt", " ");
+    const store = await followingStore();
+    const path = "/v1/embeddings";
+    const respond = { status: 404, body: { error: { message: "There is no such model." } } };
+    stage.simulator.script({ match: { path }, times: "always", respond });
+    await startFollowing();
+    const ended = async () => (await stage.filesOf(store)).map((file) => file.errorCode).sort();
+    await vi.waitFor(
+      async () => expect(await ended()).toEqual(["server_error", "unsupported_file"]),
+      WAIT,
+    );
+    stage.simulator.reset();
+    const { db } = stage.database;
+    await putBack(59 * MINUTE_MS);
+    const failed = await stage.filesOf(store);
+    // The file that comes with it shows that the store has been compared with the folder.
+    await put("docs/c.txt", "Another text.");
+    await untilFound(store, { "docs/c.txt": "Another text." });
+    expect(await stage.filesOf(store)).toEqual(expect.arrayContaining([...failed]));
+    await putBack(61 * MINUTE_MS);
+    const unsupported = await db
+      .select()
+      .from(vectorStoreFiles)
+      .where(eq(vectorStoreFiles.errorCode, "unsupported_file"));
+    await replica.runJobs();
+    await untilFound(store, { "docs/a.txt": "A text.", "docs/c.txt": "Another text." });
+    const after = await stage.filesOf(store);
+    expect(after).toHaveLength(3);
+    expect(after).toEqual(expect.arrayContaining(unsupported));
+  });
+
   test("has its files added, changed, renamed and deleted as they are in the folder", async () => {
     await put("docs/a.txt", "The first text.");
     await put("other/x.txt", "Not followed.");

@@ -95,6 +95,25 @@ describe("a reindex", () => {
     await replica.close();
   });
 
+  test("counts the chunks of more files than one statement does", async () => {
+    const { store, replica } = await filledStore([
+      longText(2, "a"),
+      longText(4, "b"),
+      longText(6, "c"),
+    ]);
+    const counts = async () => (await stage.filesOf(store)).map((file) => file.chunksTotal);
+    const before = await counts();
+    // Each two of them are too many for one statement.
+    const isOfStore = eq(vectorStoreFiles.vectorStoreId, store);
+    const { db } = stage.database;
+    await db.update(vectorStoreFiles).set({ chunksTotal: 15_000 }).where(isOfStore);
+    await reindex(store);
+    replica.ingestion.wake();
+    await untilSwapped(store);
+    expect(await counts()).toEqual(before);
+    await replica.close();
+  });
+
   test("takes files with it that arrive meanwhile, and those whose ingestion it overtakes", async () => {
     const { store, replica } = await filledStore([longText(60, "a")]);
     await replica.close();

@@ -6,6 +6,11 @@ import type { Database } from "../../../src/db/database.ts";
 import { files, vectorStoreFiles, vectorStores } from "../../../src/db/tables/knowledge.ts";
 import { outboxEvents } from "../../../src/db/tables/outbox.ts";
 import { users } from "../../../src/db/tables/users.ts";
+import {
+  changeFile,
+  readTarget,
+  TargetGone,
+} from "../../../src/knowledge/ingest/ingestion-target.ts";
 import { addFiles, type NewStoreFile } from "../../../src/knowledge/stores/add-files.ts";
 import { expireStores } from "../../../src/knowledge/stores/expire-stores.ts";
 import { touchStores } from "../../../src/knowledge/stores/touch-stores.ts";
@@ -118,7 +123,6 @@ describe("addFiles", () => {
     ["cancelled", { status: "cancelled" }],
   ] as const)("begins again with a file that was %s", async (_, fields) => {
     await add(["file-1"]);
-    const { createdAt } = (await readFile("file-1")) ?? {};
     await setFile("file-1", { ...fields, chunksDone: 3, chunksTotal: 3, usageBytes: 12 });
     await jobs("file");
     await add(["file-1"], {}, NOW + DAY_MS);
@@ -130,10 +134,24 @@ describe("addFiles", () => {
       chunksDone: 0,
       chunksTotal: null,
       usageBytes: 0,
-      createdAt,
+      createdAt: new Date(NOW + DAY_MS),
     });
     expect(await jobs("file")).toHaveLength(1);
     expect((await readStore()).version).toBe(1);
+  });
+
+  it("gives a file that is added again another time, also in the same millisecond", async () => {
+    await add(["file-1"], { chunking: FINE });
+    const { generation } = await readStore();
+    const ids = { vectorStoreId: STORE, fileId: "file-1", generation };
+    const first = await readTarget(database.db, ids);
+    await setFile("file-1", { status: "cancelled" });
+    await add(["file-1"]);
+    expect(await readFile("file-1")).toMatchObject({ createdAt: new Date(NOW + 1) });
+    if (first === undefined) throw new Error("there was nothing to do");
+    await expect(changeFile(database.db, first, { chunksTotal: 2 }, 0)).rejects.toBeInstanceOf(
+      TargetGone,
+    );
   });
 
   it("reports a file at once that is added by itself and was completed before", async () => {

@@ -3,7 +3,7 @@ import { type SQL, sql } from "drizzle-orm";
 import { chunks } from "../../../db/tables/knowledge.ts";
 import { tsvectorOf } from "../../retrieve/words.ts";
 import type { IngestionTarget } from "../ingestion-target.ts";
-import type { FileChunk } from "./read-chunks.ts";
+import type { Chunk } from "./split-chunks.ts";
 
 /** Chunks that are written as text before other work gets its turn: a stream must not wait for a whole batch. */
 const CHUNKS_A_TURN = 4;
@@ -13,8 +13,14 @@ const CHUNKS_A_TURN = 4;
  */
 const PARTS = 1e9;
 
+/** A piece of a file, with the text that stands for it in a search. */
+export interface EmbeddedChunk extends Chunk {
+  /** The text with the file's name and the headings: it is embedded, and its words are indexed. */
+  readonly embedded: string;
+}
+
 export interface NewChunks {
-  readonly batch: readonly FileChunk[];
+  readonly batch: readonly EmbeddedChunk[];
   /** One a chunk, all of the same length, which is 1 as a distance. */
   readonly vectors: readonly Float32Array[];
   /** The place of the first chunk in the file. */

@@ -63,6 +63,8 @@ class Splitter {
   #chunks: Chunk[] = [];
   #position = 0;
   #headings: Heading[] = [];
+  /** One text for all neighbours that have the same, because each chunk holds it in memory. */
+  #path: string | null = null;
   /** The last heading, as long as nothing stands below it. */
   #bareHeading: Block | undefined;
   #sheet: string | undefined;
@@ -110,6 +112,8 @@ class Splitter {
     // The cut may divide a character.
     const short = storableText(text.slice(0, HEADING_MAX_CHARACTERS));
     this.#headings.push({ level: block.level, text: short });
+    const path = this.#headings.map((heading) => heading.text).join(HEADING_SEPARATOR) || null;
+    if (path !== this.#path) this.#path = path;
     this.#bareHeading = block;
     if (text.length <= HEADING_MAX_CHARACTERS) return;
     this.#bareHeading = undefined;
@@ -127,7 +131,7 @@ class Splitter {
     this.#chunks.push({
       position: this.#position,
       text,
-      heading: this.#headings.map((heading) => heading.text).join(HEADING_SEPARATOR) || null,
+      heading: this.#path,
       page: page ?? null,
       sheet: this.#sheet ?? null,
     });

@@ -11,8 +11,8 @@ import {
   type LockedStore,
   lockStore,
 } from "../ingestion-target.ts";
-import { insertionOf } from "./insert-chunks.ts";
-import type { FileChunk } from "./read-chunks.ts";
+import { type EmbeddedChunk, insertionOf } from "./insert-chunks.ts";
+import type { Chunk } from "./split-chunks.ts";
 
 const BYTES_A_NUMBER = 4;
 
@@ -29,7 +29,7 @@ export interface ChunkStore {
  */
 export function beginFile(
   { db, target, confirm }: ChunkStore,
-  found: readonly FileChunk[],
+  found: readonly Chunk[],
 ): Promise<number> {
   return withTransaction(db, async (transaction) => {
     await lockStore(transaction, target, "key share");
@@ -50,7 +50,7 @@ export function beginFile(
 async function countResumable(
   db: Db,
   target: IngestionTarget,
-  found: readonly FileChunk[],
+  found: readonly Chunk[],
 ): Promise<number> {
   if (target.chunksTotal === null) return 0;
   const [last] = await db
@@ -65,7 +65,7 @@ async function countResumable(
 /** Stores the next chunks with their vectors, in one transaction with the progress. `first` is the place of the first. */
 export async function storeBatch(
   { db, target, checkpoint }: ChunkStore,
-  batch: readonly FileChunk[],
+  batch: readonly EmbeddedChunk[],
   { vectors, first }: { readonly vectors: readonly Float32Array[]; readonly first: number },
 ): Promise<void> {
   const insertion = await insertionOf(target, { batch, vectors, first });

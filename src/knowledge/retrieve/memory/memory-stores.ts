@@ -151,7 +151,9 @@ export class MemoryStores {
     const marks = new Map(files.map(({ id, mark }) => [id, mark]));
     const gone = [...old.files.values()].filter(({ id, mark }) => marks.get(id) !== mark);
     const removedChunks = old.removedChunks + chunksOf(gone);
-    if (old.generation !== store.generation || removedChunks > chunksOf(files)) {
+    const chunks = chunksOf(files);
+    const isFull = memoryNeeded(chunks + removedChunks, store.dimensions) > this.#options.maxBytes;
+    if (old.generation !== store.generation || removedChunks > chunks || isFull) {
       this.#discard(store.id);
       return undefined;
     }

@@ -14,7 +14,7 @@ const FILTERED_AT_ONCE = 2_000;
 /** A completed file of a store. */
 export interface StoredFile {
   readonly id: string;
-  /** Changes with every change of its row. */
+  /** Another one once it is read anew; its attributes, and the generation that a reindex builds, leave it. */
   readonly mark: string;
   readonly attributes: FileAttributes;
   readonly chunks: number;
@@ -39,7 +39,7 @@ export async function listFiles(
       db
         .select({
           id: table.fileId,
-          mark: sql<string>`vector_store_files.xmin::text`,
+          mark: sql<string>`${table.createdAt}::text`,
           attributes: table.attributes,
           chunks: sql<number>`coalesce(${table.chunksTotal}, ${table.chunksDone})`,
         })

@@ -27,7 +27,7 @@ test("a worker whose claim is lost deletes no chunks of the one that has it", as
   await db.insert(chunks).values(chunkRow({ storeId, fileId, text: "stored", position: 0 }));
   const found = { position: 0, text: "other", heading: null, page: null, sheet: null };
   const begin = (confirm: () => Promise<void>) =>
-    beginFile({ db, target, checkpoint: confirm, confirm }, [{ ...found, embedded: "other" }]);
+    beginFile({ db, target, checkpoint: confirm, confirm }, [found]);
   const lost = async () => {
     throw new ClaimLost("The claim is lost.");
   };

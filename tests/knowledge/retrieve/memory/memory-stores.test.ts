@@ -1,12 +1,20 @@
+import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { AttributeFilter } from "../../../../src/core/file-search.ts";
 import type { Database } from "../../../../src/db/database.ts";
-import { memoryNeeded } from "../../../../src/knowledge/retrieve/memory/memory-stores.ts";
+import { vectorStoreFiles, vectorStores } from "../../../../src/db/tables/knowledge.ts";
+import {
+  MemoryStores,
+  memoryNeeded,
+} from "../../../../src/knowledge/retrieve/memory/memory-stores.ts";
+import { createLog } from "../../../../src/lib/log.ts";
 import { createRandom } from "../../../support/faults/random.ts";
 import { openEmbeddedInMemory } from "../../../support/servers/databases/test-database.ts";
 import {
   addFile,
   addStore,
   openRetrievalStage,
+  raiseVersion,
   randomVector,
   removeFile,
 } from "../../../support/stages/knowledge/retrieval-stage.ts";
@@ -29,6 +37,42 @@ const manyChunks = (name: string, count = CHUNKS) =>
     text: `${name} ${index}`,
     vector: randomVector(random, DIMENSIONS),
   }));
+
+/** The memory with one store, and a search of its current version, which tells how many chunks it finds. */
+function openMemory(
+  searched: Database,
+  { maxBytes, id, dimensions }: { maxBytes: number; id: string; dimensions: number },
+) {
+  const memory = new MemoryStores({ database: searched, maxBytes, log: createLog("fatal") });
+  const search = async (vector: Float32Array, filter?: AttributeFilter) => {
+    const [row] = await database.db
+      .select({ version: vectorStores.version })
+      .from(vectorStores)
+      .where(eq(vectorStores.id, id));
+    const state = { id, generation: 1, version: row?.version ?? 0, dimensions };
+    const store = memory.open({ ...state, embeddingModel: "embedder", isIndexed: false });
+    const begun = await store.begin({ vector, words: [], filter, limit: 1_000 });
+    return (await begun.finish([])).nearest.length;
+  };
+  return { memory, search };
+}
+
+/** The database, with a count of the statements that read vectors. */
+function countLoads(real: Database) {
+  let count = 0;
+  const counted = (db: Database["db"]) =>
+    new Proxy(db, {
+      get(target, name) {
+        if (name !== "select") return Reflect.get(target, name);
+        return (fields: Parameters<typeof target.select>[0]) => {
+          if ("vector" in fields) count += 1;
+          return target.select(fields);
+        };
+      },
+    });
+  const askOwn: Database["askOwn"] = (work) => real.askOwn((db) => work(counted(db)));
+  return { database: { ...real, askOwn }, count: () => count };
+}
 
 describe("The memory for vectors", () => {
   test("returns exactly what a comparison with every vector returns", async () => {
@@ -93,6 +137,56 @@ describe("The memory for vectors", () => {
     expect(() => refuseOutgrown({ chunks: fits, dimensions: DIMENSIONS })).not.toThrow();
     expect(() => refuseOutgrown({ chunks: fits + 1, dimensions: DIMENSIONS })).toThrow("pgvector");
     await stage.retrieval.close?.(1_000);
+  });
+
+  test("holds no more than it may when a file of a store gives way to another one", async () => {
+    const dimensions = 4_096;
+    const maxBytes = 5 * 1024 * 1024;
+    const vector = new Float32Array(dimensions);
+    vector[0] = 1;
+    const add = (id: string, count: number) =>
+      addFile(database, {
+        storeId: "vs_full",
+        id: `file-full-${id}`,
+        chunks: Array.from({ length: count }, (_, index) => ({ text: `${id} ${index}`, vector })),
+      });
+    await addStore(database, "vs_full", dimensions);
+    await add("a", 60);
+    await add("b", 140);
+    const { memory, search } = openMemory(database, { maxBytes, id: "vs_full", dimensions });
+    expect(await search(vector)).toBe(200);
+    await removeFile(database, "vs_full", "file-full-b");
+    await add("c", 140);
+    expect(await search(vector)).toBe(200);
+    expect(memory.bytes).toBeLessThan(maxBytes);
+    await memory.close();
+  });
+
+  test("loads no vectors when only the attributes of a file change", async () => {
+    await addStore(database, "vs_attributes", DIMENSIONS);
+    await addFile(database, {
+      storeId: "vs_attributes",
+      id: "file-attributes",
+      chunks: manyChunks("attributes", 5),
+    });
+    const loads = countLoads(database);
+    const { memory, search } = openMemory(loads.database, {
+      maxBytes: 2 ** 30,
+      id: "vs_attributes",
+      dimensions: DIMENSIONS,
+    });
+    const vector = randomVector(random, DIMENSIONS);
+    const filter = { type: "eq", key: "year", value: 2026 } as const;
+    await search(vector);
+    expect(loads.count()).toBe(1);
+    await database.db
+      .update(vectorStoreFiles)
+      .set({ attributes: { year: 2026 } })
+      .where(eq(vectorStoreFiles.fileId, "file-attributes"));
+    await raiseVersion(database.db, "vs_attributes");
+    expect(await search(vector, filter)).toBe(5);
+    expect(loads.count()).toBe(1);
+    await memory.close();
   });
 
   test("starts a store anew when most of what it holds was removed", async () => {

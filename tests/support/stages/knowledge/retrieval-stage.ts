@@ -125,7 +125,13 @@ export async function addFile({ db }: Database, file: StagedFile): Promise<void>
       })
       .onConflictDoUpdate({
         target: [vectorStoreFiles.vectorStoreId, vectorStoreFiles.fileId],
-        set: { status, attributes, chunksDone: count, chunksTotal: count },
+        set: {
+          status,
+          attributes,
+          chunksDone: count,
+          chunksTotal: count,
+          createdAt: sql`greatest(now(), ${vectorStoreFiles.createdAt} + interval '1 ms')`,
+        },
       });
     for (let from = 0; from < count; from += INSERTED_AT_ONCE) {
       const rows = file.chunks.slice(from, from + INSERTED_AT_ONCE);
