@@ -207,11 +207,12 @@ describe("a backend whose images the gateway fetches", () => {
 it("fetches eight images of all calls at once, and the others in turn", async () => {
   const open: (() => void)[] = [];
   const egress = {
-    fetch: () =>
-      new Promise((resolve) => open.push(() => resolve({ bytes: new Uint8Array(PNG) }))),
+    fetch: () => new Promise((resolve) => open.push(() => resolve({ bytes: new Uint8Array(PNG) }))),
   } as unknown as Egress;
   const fetchImage = createFetchImage(egress);
-  const fetching = Array.from({ length: 9 }, (_, at) => fetchImage(`https://a.test/${at}`, never()));
+  const fetching = Array.from({ length: 9 }, (_, at) =>
+    fetchImage(`https://a.test/${at}`, never()),
+  );
   await expect.poll(() => open.length).toBe(8);
   open[0]?.();
   await fetching[0];
