@@ -66,7 +66,7 @@ function assistantTarget(
   const target = resolveModel(gateway, asked, "fixed");
   return target instanceof Promise
     ? target.then((resolved) => ({ ...resolved, assistant }))
-    : { ...target, assistant };
+    : { backend: target.backend, model: target.model, assistant };
 }
 
 /** A model that the client chooses would get the assistant's knowledge, and answer at its operator's cost. */

@@ -6,18 +6,41 @@ import {
   type HttpResponse,
   PIECE_MAX_BYTES,
 } from "./http-client.ts";
+import { ConnectLimit, type ConnectLimits } from "./limit-connect.ts";
 import { fitsDeclared, readBodyText } from "./read-body-text.ts";
 
-/** Creates the `fetch` client of Bun. */
-export function createFetchClient(): HttpClient {
-  return { send, close: async () => {} };
+/** Creates the `fetch` client of Bun, which has no time limit of its own for connecting. */
+export function createFetchClient(limits?: ConnectLimits): HttpClient {
+  const connecting = new ConnectLimit(limits);
+  return {
+    send: (request) => sendReaching(connecting, request),
+    close: async () => {},
+  };
 }
 
-function send({ url, method, headers, body, signal }: HttpRequest): Promise<HttpResponse> {
+async function sendReaching(connecting: ConnectLimit, request: HttpRequest): Promise<HttpResponse> {
+  const { origin } = new URL(request.url);
+  const signal = toAbortSignal(request.signal);
+  if (connecting.isReached(origin)) return send(request, signal);
+  const unreached = new AbortController();
+  const end = connecting.watch(origin, (error) => unreached.abort(error));
+  try {
+    const response = await send(request, AbortSignal.any([signal, unreached.signal]));
+    connecting.answered(origin);
+    return response;
+  } finally {
+    end();
+  }
+}
+
+function send(
+  { url, method, headers, body }: HttpRequest,
+  signal: AbortSignal,
+): Promise<HttpResponse> {
   const init: RequestInit & { timeout: false; proxy: false } = {
     method,
     headers,
-    signal: toAbortSignal(signal),
+    signal,
     redirect: "manual",
     // Bun's own limit of 300 s would end long silences that the settings allow.
     timeout: false,
