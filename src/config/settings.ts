@@ -151,7 +151,9 @@ export const settingsSchema = z.object({
   GATEWAY_REQUEST_TIMEOUT: positive
     .max(86_400)
     .optional()
-    .describe("Seconds a client's call may take; defaults to LLM_REQUEST_TIMEOUT."),
+    .describe(
+      "Seconds a client's call may take; defaults to LLM_REQUEST_TIMEOUT, and to twice that with MODEL_FALLBACKS.",
+    ),
   GATEWAY_RETRIES: number
     .min(0)
     .max(5)

@@ -1,5 +1,5 @@
 import type { Registry } from "../backends/registry.ts";
-import type { Settings } from "../config/settings.ts";
+import { callTimeoutMs } from "../config/call-timeout.ts";
 import { byLabel, eachWith, histogramSamples, type Metric, single } from "../core/metric.ts";
 import type { Part } from "../core/part.ts";
 import type { Base } from "../db/base.ts";
@@ -33,7 +33,7 @@ export function openGateway(
   { settings, clock, log }: Base,
   { backends, limits, journal, refusals, assistants }: GatewayParts,
 ): OpenGateway {
-  const calls = openGatedCalls({ settings, log, timeoutMs: timeoutMsOf(settings) });
+  const calls = openGatedCalls({ settings, log, timeoutMs: callTimeoutMs(settings) });
   const figures = createCallFigures();
   return {
     ...calls,
@@ -57,11 +57,6 @@ export function openGateway(
       calls.callGate.close();
     },
   };
-}
-
-/** Returns the time that a whole call may take. */
-function timeoutMsOf({ GATEWAY_REQUEST_TIMEOUT, LLM_REQUEST_TIMEOUT }: Settings): number {
-  return (GATEWAY_REQUEST_TIMEOUT ?? LLM_REQUEST_TIMEOUT) * 1_000;
 }
 
 function callMetrics(channels: Readonly<Record<string, ChannelFigures>>): readonly Metric[] {

@@ -1,3 +1,4 @@
+import { callTimeoutMs } from "../config/call-timeout.ts";
 import { single } from "../core/metric.ts";
 import type { Part } from "../core/part.ts";
 import type { Base } from "../db/base.ts";
@@ -27,7 +28,6 @@ export async function openLimits(
   { guard, installation, monotonic }: OpenLimitsOptions,
 ): Promise<OpenLimits> {
   const { REDIS_URL: url } = settings;
-  const timeoutSeconds = settings.GATEWAY_REQUEST_TIMEOUT ?? settings.LLM_REQUEST_TIMEOUT;
   let current: MonthlyUseObserver | undefined;
   const observer: MonthlyUseObserver = {
     onMonthUse: (keyId, tokens, limit) => current?.onMonthUse(keyId, tokens, limit),
@@ -40,7 +40,7 @@ export async function openLimits(
     log,
     observer,
     storeSession: sessionTokens.add,
-    callTimeoutMs: timeoutSeconds * 1_000,
+    callTimeoutMs: callTimeoutMs(settings),
     waitMs: settings.DB_POOL_WAIT_MS,
     // The limits wrapped below are asked only for admissions; these grant further tokens themselves.
     requireSafe: safetyOf(guard),

@@ -40,7 +40,8 @@ export function startChecks(options: CheckOptions): () => void {
   };
   const isDue = (replica: Replica) => {
     const { breaker } = replica;
-    return breaker.isClosed ? now() >= (dueAt.get(replica) ?? 0) : breaker.takesProbe(now());
+    if (!breaker.isClosed && !breaker.isOnTrial) return breaker.takesProbe(now());
+    return now() >= (dueAt.get(replica) ?? 0);
   };
   const tick = () => {
     for (const replica of replicas) {
@@ -78,7 +79,7 @@ async function checkReplica(
     // While it gets calls, only they count: a successful call shows more than a health check.
     const isKnown = replica.breaker.isClosed && replica.changedAt !== undefined;
     if (isKnown) replica.breaker.passedCheck();
-    else state.succeeded(replica);
+    else state.foundWell(replica);
     return true;
   } catch (thrown) {
     if (!stopping.aborted) {

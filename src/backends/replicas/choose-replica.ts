@@ -11,7 +11,7 @@ const LOAD_FACTOR = 1.5;
 export function findCandidates(replicas: readonly Replica[], model: string | undefined): Replica[] {
   const serving = replicas.filter(({ models }) => mayServe(models, model));
   const known = serving.length > 0 ? serving : replicas;
-  const working = known.filter(({ breaker }) => breaker.isClosed);
+  const working = known.filter(({ breaker }) => breaker.takesCall);
   return working.length > 0 ? working : [...known];
 }
 

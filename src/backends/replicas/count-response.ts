@@ -2,14 +2,22 @@ import type { HttpResponse } from "../../lib/http/http-client.ts";
 import { BodyTooLarge } from "../../lib/http/read-body-text.ts";
 
 interface Watcher {
+  /** Called once, when something of the body has come, or its end. */
+  readonly began: () => void;
   /** Called once, when the body was read to its end, cancelled, or broke. */
   readonly ended: () => void;
   readonly broke: () => void;
 }
 
-/** Wraps a response and reports when it is over. */
+/** Wraps a response and reports when its body begins and when it is over. */
 export function countResponse(response: HttpResponse, watcher: Watcher): HttpResponse {
+  let hasBegun = false;
   let isOver = false;
+  const begin = () => {
+    if (hasBegun) return;
+    hasBegun = true;
+    watcher.began();
+  };
   const end = () => {
     if (isOver) return;
     isOver = true;
@@ -26,6 +34,7 @@ export function countResponse(response: HttpResponse, watcher: Watcher): HttpRes
     async next() {
       try {
         const chunk = await response.next();
+        begin();
         if (chunk.done === true) end();
         return chunk;
       } catch (thrown) {
@@ -35,6 +44,7 @@ export function countResponse(response: HttpResponse, watcher: Watcher): HttpRes
     async text(maxBytes) {
       try {
         const text = await response.text(maxBytes);
+        begin();
         end();
         return text;
       } catch (thrown) {

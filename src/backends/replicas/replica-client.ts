@@ -69,20 +69,25 @@ export function createReplicaClient(options: ReplicaOptions): ReplicaClient {
   };
 
   const sendTo = async (replica: Replica, request: HttpRequest): Promise<HttpResponse> => {
+    const isTrial = replica.breaker.beginsTrial();
+    const ended = () => {
+      replica.openCalls -= 1;
+      if (isTrial) replica.breaker.endTrial();
+    };
     replica.openCalls += 1;
     try {
       const url = replica.address + request.url.slice(first.length);
       const response = await client.send({ ...request, url });
-      if (FAILURES.has(response.status)) state.failed(replica, false);
-      else state.succeeded(replica);
+      const hasFailed = FAILURES.has(response.status);
+      if (hasFailed) state.failed(replica, false);
       return countResponse(response, {
-        ended: () => {
-          replica.openCalls -= 1;
-        },
+        // Its headers come also from a server whose engine hangs.
+        began: () => hasFailed || state.succeeded(replica),
+        ended,
         broke: () => state.broke(replica, request.signal),
       });
     } catch (thrown) {
-      replica.openCalls -= 1;
+      ended();
       state.broke(replica, request.signal, isUnconnected(thrown));
       throw thrown;
     }

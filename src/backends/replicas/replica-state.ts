@@ -18,16 +18,20 @@ export class ReplicaState {
     this.#options = options;
   }
 
+  /** A call has an answer. */
   succeeded(replica: Replica): void {
-    const isBack = replica.breaker.succeeded();
-    if (isBack || replica.changedAt === undefined) replica.changedAt = this.#options.now();
-    if (isBack) this.#tell("info", replica, "is back");
+    this.#works(replica, replica.breaker.succeeded());
   }
 
-  /** `isDown`: nothing is listening. */
-  failed(replica: Replica, isDown: boolean): void {
+  /** A health check of a replica that gets no calls found nothing. */
+  foundWell(replica: Replica): void {
+    this.#works(replica, replica.breaker.foundWell());
+  }
+
+  /** `isDown`: nothing is listening. `isSilent`: there was no answer within the call's time. */
+  failed(replica: Replica, isDown: boolean, isSilent = false): void {
     const now = this.#options.now();
-    if (replica.breaker.failed(now, isDown)) this.#opened(replica, now);
+    if (replica.breaker.failed(now, isDown, isSilent)) this.#opened(replica, now);
   }
 
   /** A health check failed. `isDown`: the engine itself says so, or nothing is listening. */
@@ -40,7 +44,12 @@ export class ReplicaState {
   broke(replica: Replica, signal: CancelSignal, isDown = false): void {
     const isOurs =
       signal.reason instanceof ServiceError && signal.reason.code === "upstream_timeout";
-    if (!signal.aborted || isOurs) this.failed(replica, isDown);
+    if (!signal.aborted || isOurs) this.failed(replica, isDown, isOurs);
+  }
+
+  #works(replica: Replica, isBack: boolean): void {
+    if (isBack || replica.changedAt === undefined) replica.changedAt = this.#options.now();
+    if (isBack) this.#tell("info", replica, "is back");
   }
 
   #opened(replica: Replica, now: number): void {

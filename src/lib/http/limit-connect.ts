@@ -7,7 +7,7 @@ export interface ConnectLimits {
   readonly probeMs: number;
 }
 
-export const CONNECT_LIMITS: ConnectLimits = { patienceMs: 3_000, probeMs: 7_000 };
+const CONNECT_LIMITS: ConnectLimits = { patienceMs: 3_000, probeMs: 7_000 };
 
 /** A server that has answered this recently is reachable. */
 const RECENT_MS = 60_000;

@@ -55,3 +55,42 @@ it("closes when the probe succeeds, and pauses again when it fails", () => {
   // Its old failures are forgotten.
   expect(breaker.failed(3 * PAUSE_MS, false)).toBe(false);
 });
+
+it("that calls without an answer have opened takes one call at a time after a good check, and closes by its answer", () => {
+  const breaker = new Breaker();
+  for (let call = 0; call < 3; call += 1) breaker.failed(0, false, true);
+  expect(breaker.takesProbe(PAUSE_MS)).toBe(true);
+  expect(breaker.foundWell()).toBe(false);
+  expect([breaker.isClosed, breaker.takesCall]).toEqual([false, true]);
+  expect([breaker.beginsTrial(), breaker.takesCall, breaker.beginsTrial()]).toEqual([
+    true,
+    false,
+    false,
+  ]);
+  // The client of the trial has left.
+  breaker.endTrial();
+  expect([breaker.takesCall, breaker.beginsTrial()]).toEqual([true, true]);
+  expect(breaker.succeeded()).toBe(true);
+  breaker.endTrial();
+  expect([breaker.isClosed, breaker.beginsTrial()]).toEqual([true, false]);
+});
+
+it("whose trial fails pauses again, and needs another one", () => {
+  const breaker = new Breaker();
+  for (let call = 0; call < 3; call += 1) breaker.failed(0, false, call === 1);
+  breaker.takesProbe(PAUSE_MS);
+  breaker.foundWell();
+  expect(breaker.beginsTrial()).toBe(true);
+  expect(breaker.failed(PAUSE_MS, false, true)).toBe(false);
+  breaker.endTrial();
+  expect([breaker.isOnTrial, breaker.takesCall]).toEqual([false, false]);
+  expect(breaker.takesProbe(2 * PAUSE_MS)).toBe(true);
+  expect([breaker.foundWell(), breaker.isOnTrial]).toEqual([false, true]);
+});
+
+it("that failed calls or checks alone have opened is closed by a good check", () => {
+  const breaker = new Breaker();
+  for (let call = 0; call < 3; call += 1) breaker.failed(0, false);
+  breaker.takesProbe(PAUSE_MS);
+  expect([breaker.foundWell(), breaker.isClosed]).toEqual([true, true]);
+});

@@ -1,11 +1,15 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { LedgerEntry } from "../../../simulator/ledger.ts";
+import { ServiceError } from "../../../src/core/service-error.ts";
+import { Cancellation } from "../../../src/lib/cancellation.ts";
 import type { HttpRequest, HttpResponse } from "../../../src/lib/http/http-client.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import { CLOSED_PORT, ENGINE_KEY, type RawServer, startRawServer } from "../support.ts";
 import { chatCalls, exceptChecks, type ReplicaStage, stageReplicas, until } from "./stage.ts";
 
 const MAX_BYTES = 1_000_000;
+const HEADERS =
+  "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 const CLOSED = `http://127.0.0.1:${CLOSED_PORT}`;
 
 const cleanUps: (() => Promise<unknown>)[] = [];
@@ -218,6 +222,45 @@ describe("a replica that fails", () => {
     await until("it is down", () => staged.lines().length === 1);
     for (let key = 0; key < 8; key += 1) await ask(staged, { route: { key, model: "sim-chat" } });
     expect(calls([sick, well])).toEqual([0, 8]);
+  });
+
+  it("is left alone when it sends headers and no more, and gets a single call before it gets others", async () => {
+    let isWedged = true;
+    let reached = 0;
+    const wedged = await rawServer(
+      exceptChecks((socket) => {
+        reached += 1;
+        socket.write(isWedged ? HEADERS : `${HEADERS}2\r\nok\r\n0\r\n\r\n`);
+      }),
+    );
+    const others = await simulators(1);
+    const staged = stage([wedged.address, ...urls(others)]);
+    /** Returns whether there was an answer within the time of the call. */
+    const isAnswered = async (key: number): Promise<boolean> => {
+      const signal = new Cancellation();
+      const route = { key, model: "sim-chat" };
+      const response = await staged.client.send(staged.chat({ signal, route }));
+      const timer = setTimeout(() => signal.abort(new ServiceError("upstream_timeout", "")), 200);
+      const answered = await response.next().then(
+        () => true,
+        () => false,
+      );
+      clearTimeout(timer);
+      response.cancel();
+      return answered;
+    };
+    /** Calls of many conversations, one after another, as long as it holds. */
+    const askWhile = async (holds: () => boolean) => {
+      for (let key = 0; holds(); key += 1) await isAnswered(key);
+    };
+    await askWhile(() => staged.lines().length === 0);
+    expect(reached).toBe(3);
+    // Its health is good all the time, and still it gets a single call.
+    await askWhile(() => reached === 3);
+    expect(staged.lines()).toHaveLength(1);
+    isWedged = false;
+    await askWhile(() => staged.lines().length === 1);
+    expect(reached).toBe(5);
   });
 
   it("is called all the same while there is no other", async () => {
