@@ -70,8 +70,8 @@ export interface RedisLimitsOptions {
  * Redis, counts once its row is in the sums. So usage is neither counted twice nor lost.
  *
  * After Redis has lost its memory, each replica restores the reservations of its calls in progress at once, and a key
- * counts again only when all have, and when the usage of the last moments is stored. Usage that is still in a journal then, because the database is
- * unavailable too, is unknown until it is stored.
+ * counts again only when all have, and when the usage of the last moments is stored. Usage that is still in a journal
+ * then, because the database is unavailable too, is unknown until it is stored.
  */
 export async function openRedisLimits(options: RedisLimitsOptions): Promise<GuardedLimits> {
   const limits: { current?: RedisLimits } = {};
