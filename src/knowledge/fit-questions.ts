@@ -1,5 +1,5 @@
 import { halveRefused, isTooMuch } from "./halve-refused.ts";
-import { cutQuestion } from "./retrieve/cut-question.ts";
+import { cutToLength } from "./retrieve/cut-question.ts";
 
 const MODELS_MAX = 64;
 /** Then a longer text is tried again, because the same number of characters is more tokens in one script than in another. */
@@ -28,7 +28,7 @@ export function createQuestionFitter(): FitQuestion {
     if (known === undefined || text.length <= known.length) return text;
     known.uses += 1;
     if (known.uses >= USES_MAX) fitting.delete(model);
-    return cutQuestion(text, known.length);
+    return cutToLength(text, known.length);
   };
   const remember = (model: string, length: number) => {
     fitting.delete(model);
@@ -47,7 +47,7 @@ export function createQuestionFitter(): FitQuestion {
       } catch (thrown) {
         if (!isTooMuch(thrown)) throw thrown;
         refusal ??= thrown;
-        text = cutQuestion(text, halveRefused(text, refusal));
+        text = cutToLength(text, halveRefused(text, refusal));
       }
     }
   };
