@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { existsSync, statSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "drizzle-orm";
@@ -97,6 +98,24 @@ test("a command that leaves costs nothing, and the next one gets its backup", as
   const left = await ask();
   await left.next();
   await left.return(undefined);
+  await isLogged("a backup was cancelled: its reader has left");
+  expect((await readAll(await ask())).length).toBeGreaterThan(LARGE_BYTES);
+});
+
+test("a command that leaves before its backup has begun costs nothing, and the next one gets its backup", async () => {
+  await server.close();
+  let begin: () => void = () => undefined;
+  const begins = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  server = await serve(600_000, () => begins);
+  const client = connect(join(dataDir, "backup.socket"));
+  client.write("POST / HTTP/1.1\r\nhost: backup\r\ncontent-length: 0\r\n\r\n");
+  // It is asked for before anybody else may.
+  await expect.poll(() => askServer(dataDir).catch(String)).toContain("is being made already");
+  client.destroy();
+  await once(client, "close");
+  begin();
   await isLogged("a backup was cancelled: its reader has left");
   expect((await readAll(await ask())).length).toBeGreaterThan(LARGE_BYTES);
 });
