@@ -113,8 +113,11 @@ export function createFolderReader(folder: string, timeoutMs: number): FolderRea
   };
 }
 
+/** Bun would read the secrets of a .env by itself. */
+const FLAGS = "Bun" in globalThis ? ["--no-env-file"] : [];
+
 function start(folder: string, onEnd: () => void): Child {
-  const child = spawn(process.execPath, [PROGRAM, folder], {
+  const child = spawn(process.execPath, [...FLAGS, PROGRAM, folder], {
     // The child needs no environment, and must not see the server's secrets.
     env: {},
     stdio: ["pipe", "pipe", "ignore"],
