@@ -2,7 +2,7 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { makeFolder } from "../../lib/folders/make-folder.ts";
-import type { Log } from "../../lib/log.ts";
+import { causeOf, type Log } from "../../lib/log.ts";
 import type { Model } from "../backend.ts";
 
 /** The local engine's last list, kept over a restart, because an engine may load for minutes after a reboot. */
@@ -52,9 +52,8 @@ export async function openKeptModels(folder: string, log: Log): Promise<KeptMode
       await rename(draft, path);
     } catch (thrown) {
       if (written === text) written = undefined;
-      const cause = thrown instanceof Error ? thrown.message : String(thrown);
       log.warn(
-        { cause },
+        { cause: causeOf(thrown) },
         "the list of local models could not be kept; the next one is tried again",
       );
     }
